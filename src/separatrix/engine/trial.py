@@ -1,0 +1,174 @@
+"""Trials: one (task, network, learner, samples, seed) and the program that turns it into one row."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from separatrix.errors import ParameterError
+from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
+from separatrix.networks import Frame, Network, Params
+from separatrix.probes import Moment, find_probe
+from separatrix.spec import Spec, choice, digest, flatten, size, static, value
+from separatrix.streams import named, root_key, root_words
+from separatrix.tasks import Sample, Task
+
+# Part of every trial's identity: raise it whenever the same trial would give another row, so that old ledgers do not answer.
+REVISION = 1
+
+
+class Measure(Spec):
+    """What is measured on a trial, and when.
+
+    `probes` are measured before training and at `times` further moments, spaced "even" or "log" over the steps; the training
+    loss and the final risk are always there. `test` is the number of fresh rows on which the risk is measured.
+
+    >>> Measure(probes=("risk", "alignment"), times=4).schedule(steps=200).tolist()
+    [0, 50, 100, 150, 200]
+    """
+
+    probes: tuple[str, ...] = static(default=("risk",))
+    test: int = static(low=1, default=4096)
+    times: int = static(low=1, default=1)
+    spacing: str = choice("even", "log", default="even")
+
+    def __check_init__(self):
+        for name in self.probes:
+            find_probe(name)
+
+    def schedule(self, steps: int) -> np.ndarray:
+        """The steps at which the trial is measured: strictly ascending from 0 to `steps`."""
+        if self.spacing == "even":
+            raw = np.linspace(0, steps, self.times + 1)
+        else:
+            raw = np.concatenate([[0], np.geomspace(1, steps, self.times)])
+        return np.unique(np.round(raw).astype(np.int64))
+
+
+class Trial(Spec):
+    """One (task, network, learner, samples, seed): a pure function to one row.
+
+    `samples` is the size of the training set; 0 for the online and population oracles, which need none. Tasks and seeds fix
+    the data: different networks and learners with the same seed see the same rows, and other sample sizes see fresh ones.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16, seed=0)
+    >>> len(trial.identity)
+    32
+    """
+
+    task: Task
+    network: Network
+    learner: Learner
+    samples: int = size(low=0, default=0)
+    seed: int = value(low=0, default=0, integer=True)
+    measure: Measure = Measure()
+
+    def __check_init__(self):
+        if self.learner.oracle == "empirical" and self.samples < 1:
+            raise ParameterError("Trial", "samples", "at least 1 for the empirical oracle", self.samples)
+        if self.learner.oracle != "empirical" and self.samples:
+            raise ParameterError("Trial", "samples", f"0 for the {self.learner.oracle} oracle", self.samples)
+        for name in self.measure.probes:
+            needs = find_probe(name).needs
+            if needs == "start" and self.network.start is None:
+                raise ParameterError("Measure", "probes", "without subspace probes unless the network has a `start`", name)
+            if needs == "direction" and type(self.task).direction is Task.direction:
+                raise ParameterError("Measure", "probes", "without alignment probes unless the task has a signal", name)
+        if self.learner.lsa_bias is not None:
+            self.network.with_activation_bias(0.0)
+
+    @property
+    def identity(self) -> str:
+        """The hash of what this trial is; equal trials give equal rows."""
+        return digest([REVISION, self.describe()])
+
+    @property
+    def steps(self) -> int:
+        """The most steps that this trial may take."""
+        return self.learner.steps
+
+    def root(self) -> np.ndarray:
+        """Seed material for the trial's two families of streams, (2, 2) words: data first, then the model's."""
+        shared = [self.seed, self.task.describe(), self.samples]
+        return np.stack([root_words("data", *shared), root_words("model", *shared, self.network.describe())])
+
+    def columns(self) -> dict[str, Any]:
+        """What this trial is, as the leading columns of its row."""
+        return {"trial": self.identity} | flatten(self.describe())
+
+
+def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
+    """The trial as a traceable function: its numbers may be traced; its array sizes are those of `frame`.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16)
+    >>> sorted(run_trial(trial, trial.root(), trial))
+    ['loss', 'risk', 'status', 'steps', 'trace.loss', 'trace.risk', 'trace.step']
+    """
+    task, network, learner, measure = trial.task, trial.network, trial.learner, trial.measure
+    data, model = root_key(words[0]), root_key(words[1])
+    within = Frame(frame.task.shape, frame.network.width)
+    layout = network.layout(task.shape, within)
+    truth = task.truth(named(data, "truth"), frame.task)
+    # A network that starts in another one is never padded (see `padded`), so its true shape is the frame's.
+    params = network.init(named(model, "init"), frame.task.shape if network.start is not None else task.shape, within)
+
+    def cut(sample: Sample, weight: Array) -> Rows:
+        return Rows(layout.windows.patches(sample.x), sample.y, weight)
+
+    def evenly(rows: int) -> Array:
+        return jnp.full((rows,), 1.0 / rows)
+
+    rows_at = _oracle(trial, frame, truth, data, model, cut)
+    test = cut(task.draw(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test))
+    direction = task.direction(truth)
+
+    def look(params: Params, step: Any) -> Moment:
+        rows = rows_at(step)
+
+        def loss(moving: dict[str, Array]) -> Array:
+            return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows)
+
+        moving = {part: getattr(params, part) for part in learner.train if getattr(params, part) is not None}
+        now, slope = jax.value_and_grad(loss)(moving)
+        gradient = Params(None)._replace(**slope)
+        return Moment(step, params, gradient, now, network, layout, direction, rows, test)
+
+    names = ("loss", "risk", *(n for n in measure.probes if n not in ("loss", "risk")))
+
+    def probe_all(params: Params, step: Any) -> dict[str, Array]:
+        moment = look(params, step)
+        return {name: jnp.asarray(find_probe(name).measure(moment), jnp.float32) for name in names}
+
+    run = descend(learner, network, layout, params, rows_at, probe_all, measure.schedule(learner.steps))
+    # The last measurement before the trial stopped is its result.
+    last = jnp.maximum((run.trace["step"] >= 0).sum() - 1, 0)
+    final = {name: run.trace[name][last] for name in names}
+    traces = {f"trace.{name}": values for name, values in run.trace.items()}
+    return {"status": run.status, "steps": run.steps} | final | traces
+
+
+def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any) -> Any:
+    """The function from a step to the rows of its gradient."""
+    task, learner = trial.task, trial.learner
+    if learner.oracle == "population":
+        whole = task.population(truth)
+        rows = cut(whole, whole.weight)
+        return lambda step: rows
+    if learner.oracle == "online":
+        stream, weight = named(data, "online"), jnp.full((learner.batch,), 1.0 / learner.batch)
+        return lambda step: cut(task.draw(jax.random.fold_in(stream, step), learner.batch, truth, frame.task), weight)
+    real = jnp.arange(frame.samples) < trial.samples
+    rows = cut(task.draw(named(data, "train"), frame.samples, truth, frame.task), real / jnp.maximum(trial.samples, 1))
+    if not learner.batch:
+        return lambda step: rows
+    stream, weight = named(model, "batches"), jnp.full((learner.batch,), 1.0 / learner.batch)
+
+    def some(step: Any) -> Rows:
+        chosen = jax.random.randint(jax.random.fold_in(stream, step), (learner.batch,), 0, trial.samples)
+        return Rows(rows.patches[:, :, chosen], rows.y[chosen], weight)
+
+    return some

@@ -1,0 +1,228 @@
+"""Learners: how a network's parameters follow the gradient."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from separatrix.errors import ParameterError, SeparatrixError, shown
+from separatrix.learners.losses import LOSSES
+from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
+from separatrix.learners.stopping import Status, Stop
+from separatrix.networks import Layout, Network, Params
+from separatrix.spec import Spec, choice, static
+
+
+class Learner(Spec):
+    """Loss, gradient oracle, optimizer, projection and stopping, as plain values.
+
+    `oracle` is where gradients come from: "empirical" (a fixed training set; whole, or `batch` rows of it drawn anew at each
+    step), "online" (`batch` fresh rows at each step) or "population" (every input with its probability). `optimizer` is the name
+    of any optax optimizer, `options` its further arguments as pairs. `projection` brings every hidden unit's weights back into
+    the unit "ball" or onto the unit "sphere" after each step. `lsa_bias` is a schedule for the bias of an LSA activation during
+    training; risks are always measured with the network's own. `train` names the parts that training may change.
+
+    >>> Learner(rate=3.0, steps=200).loss
+    'logistic'
+    >>> Learner(rate=3.0, steps=0)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `steps` of Learner must be an integer >= 1, got 0
+    """
+
+    rate: Schedule = eqx.field(converter=as_schedule)
+    steps: int = static(low=1)
+    loss: str = choice(*LOSSES, default="logistic")
+    oracle: str = choice("empirical", "online", "population", default="empirical")
+    batch: int = static(low=0, default=0)
+    optimizer: str = static(default="sgd")
+    options: tuple[tuple[str, float], ...] = static(default=())
+    projection: str = choice("none", "ball", "sphere", default="none")
+    lsa_bias: Schedule | None = eqx.field(converter=as_schedule, default=None)
+    train: tuple[str, ...] = static(default=("weights", "bias", "readout", "offset"))
+    stop: Stop = Stop()
+
+    def __check_init__(self):
+        if self.oracle == "online" and self.batch < 1:
+            raise ParameterError("Learner", "batch", "at least 1 for the online oracle", self.batch)
+        if self.oracle == "population" and self.batch:
+            raise ParameterError("Learner", "batch", "0 for the population oracle", self.batch)
+        for part in self.train:
+            if part not in Params._fields:
+                raise ParameterError("Learner", "train", f"parts among {', '.join(Params._fields)}", part)
+        if not self.train:
+            raise ParameterError("Learner", "train", "at least one part of the network", self.train)
+        try:
+            self.transformation()
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ParameterError(
+                "Learner", "optimizer", "an optax optimizer with options that it knows", (self.optimizer, self.options)
+            ) from error
+
+    def transformation(self) -> optax.GradientTransformation:
+        """The optax transformation of this learner."""
+        rate = self.rate.level if isinstance(self.rate, Constant) else (lambda step: self.rate(step, self.steps))
+        made = getattr(optax, self.optimizer)(learning_rate=rate, **dict(self.options))
+        if not isinstance(made, optax.GradientTransformation):
+            raise TypeError(shown(made))
+        return made
+
+
+class Rows(NamedTuple):
+    """The rows of one gradient, cut into patches, with weights that sum to 1.
+
+    >>> Rows(patches=None, y=None, weight=None).y is None
+    True
+    """
+
+    patches: Float[Array, "positions span rows"]
+    y: Float[Array, " rows"]
+    weight: Float[Array, " rows"]
+
+
+class Run(NamedTuple):
+    """What a learner leaves behind: final parameters, status, steps taken, and the measurements at each time.
+
+    >>> Run(params=None, status=0, steps=3, trace={}).steps
+    3
+    """
+
+    params: Params
+    status: Any
+    steps: Any
+    trace: dict[str, Array]
+
+
+def empirical_loss(learner: Learner, network: Network, layout: Layout, params: Params, rows: Rows) -> Float[Array, ""]:
+    """The weighted mean loss of a network on rows.
+
+    >>> import jax, jax.numpy as jnp
+    >>> from separatrix.networks import FCN, Params
+    >>> network, layout = FCN(width=1), FCN(width=1).layout((2, 1))
+    >>> rows = Rows(jnp.ones((1, 2, 4)), jnp.ones(4), jnp.full(4, 0.25))
+    >>> params = Params(jnp.zeros((1, 1, 2)), jnp.zeros((1, 1)), jnp.zeros((1, 1)))
+    >>> round(float(empirical_loss(Learner(rate=1.0, steps=1), network, layout, params, rows)), 4)
+    0.6931
+    """
+    return rows.weight @ LOSSES[learner.loss](network.scores(params, rows.patches, layout), rows.y)
+
+
+def network_at(learner: Learner, network: Network, step: Any) -> Network:
+    """The network as it is trained at `step`: with the learner's LSA bias where the learner schedules one.
+
+    >>> from separatrix.networks import CNN, LSA
+    >>> from separatrix.learners import Ramp
+    >>> learner = Learner(rate=1.0, steps=10, lsa_bias=Ramp(0.0, 0.5))
+    >>> float(network_at(learner, CNN(field=1, activation=LSA(0.5)), 0).activation.bias)
+    0.0
+    """
+    return network if learner.lsa_bias is None else network.with_activation_bias(learner.lsa_bias(step, learner.steps))
+
+
+def project(params: Params, projection: str) -> Params:
+    """Bring each hidden unit's weights into the unit ball or onto the unit sphere.
+
+    >>> import jax.numpy as jnp
+    >>> project(Params(jnp.full((1, 1, 4), 2.0)), "ball").weights.tolist()
+    [[[0.5, 0.5, 0.5, 0.5]]]
+    """
+    if projection == "none":
+        return params
+    norm = jnp.linalg.norm(params.weights, axis=-1, keepdims=True)
+    safe = jnp.where(norm > 0, norm, 1.0)
+    return params._replace(weights=params.weights / (jnp.maximum(safe, 1.0) if projection == "ball" else safe))
+
+
+def descend(
+    learner: Learner,
+    network: Network,
+    layout: Layout,
+    params: Params,
+    rows_at: Callable[[Any], Rows],
+    measure: Callable[[Params, Any], dict[str, Array]],
+    times: Any,
+) -> Run:
+    """Train, measuring at each of `times` (steps, ascending, the first being 0); stop as the learner's `stop` says.
+
+    `rows_at(step)` gives the rows of a step's gradient; `measure(params, step)` returns scalars, among them `loss` and the metric
+    of the stop. Everything is one compiled loop: nothing returns to Python before the trial has ended.
+    """
+    train = tuple(part for part in learner.train if getattr(params, part) is not None)
+    if not train:
+        raise SeparatrixError(f"nothing to train: the network has none of the parts {', '.join(learner.train)}")
+    optimizer = learner.transformation()
+
+    def loss(moving: dict[str, Array], step: Any) -> Float[Array, ""]:
+        return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows_at(step))
+
+    def advance(step: Any, carry: Any) -> Any:
+        moving, state = carry
+        updates, state = optimizer.update(jax.grad(loss)(moving, step), state, moving)
+        moved = params._replace(**optax.apply_updates(moving, updates))
+        if "weights" in train:
+            moved = project(moved, learner.projection)
+        return {part: getattr(moved, part) for part in train}, state
+
+    def segment(carry: Any, bounds: Any) -> Any:
+        running = carry[1] == Status.RUNNING
+        after, seen = jax.lax.cond(running, go_on, stay, carry, bounds)
+        return after, (seen, jnp.where(running, bounds[1], -1))
+
+    def go_on(carry: Any, bounds: Any) -> Any:
+        (moving, state), _, _, best, stale = carry
+        moving, state = jax.lax.fori_loop(bounds[0], bounds[1], advance, (moving, state))
+        seen = measure(params._replace(**moving), bounds[1])
+        improved = seen["loss"] < best * (1.0 - (learner.stop.plateau or 0.0)) if learner.stop.plateau is not None else True
+        stale = jnp.where(improved, 0, stale + 1)
+        status = _status(learner.stop, seen, stale, bounds[1] >= learner.steps)
+        return ((moving, state), status, bounds[1], jnp.minimum(best, seen["loss"]), stale), seen
+
+    def stay(carry: Any, bounds: Any) -> Any:
+        blank = jax.eval_shape(measure, params, bounds[1])
+        return carry, jax.tree.map(lambda leaf: jnp.full(leaf.shape, jnp.nan, leaf.dtype), blank)
+
+    times = jnp.asarray(times, jnp.int32)
+    bounds = jnp.stack([jnp.concatenate([times[:1] * 0, times[:-1]]), times], 1)
+    moving = {part: getattr(params, part) for part in train}
+    start = (
+        (moving, optimizer.init(moving)),
+        jnp.asarray(Status.RUNNING, jnp.int32),
+        jnp.asarray(0, jnp.int32),
+        jnp.asarray(jnp.inf, jnp.float32),
+        jnp.asarray(0, jnp.int32),
+    )
+    ((moving, _), status, steps, _, _), (trace, step) = jax.lax.scan(segment, start, bounds)
+    return Run(params._replace(**moving), status, steps, trace | {"step": step})
+
+
+def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:
+    status = jnp.where(last, Status.EXHAUSTED, Status.RUNNING)
+    if stop.plateau is not None:
+        status = jnp.where(stale >= stop.patience, Status.EXHAUSTED, status)
+    if stop.target is not None:
+        status = jnp.where(seen[stop.metric] <= stop.target, Status.REACHED, status)
+    status = jnp.where(seen["loss"] > stop.ceiling, Status.DIVERGED, status)
+    finite = jnp.isfinite(seen["loss"])
+    return jnp.where(finite, status, Status.NON_FINITE).astype(jnp.int32)
+
+
+def two_step(patches: int, dimension: int, loss: str = "correlation") -> Learner:
+    """The two-step algorithm of Lahoti et al. (constants second-hand, from readers' notes): η = 1 then 10³k, b as scheduled.
+
+    Begin the network at `Initial("normal", scale=1 / (10 * patches * dimension))`. With the squared loss and this first
+    threshold it ends at the wrong sign; evaluated with b = 10⁻⁴ the risk stays at the best linear rule's.
+
+    >>> two_step(patches=20, dimension=20).steps
+    2
+    """
+    spread = (patches + dimension) * jnp.log(patches * dimension) / (patches * dimension)
+    return Learner(
+        rate=Stages(1.0, 1e3 * patches),
+        steps=2,
+        loss=loss,
+        projection="sphere",
+        lsa_bias=Stages(float(jnp.sqrt(spread)) / 32, 1e-4),
+    )

@@ -1,0 +1,74 @@
+"""Schedules: numbers that change while a learner runs (a learning rate, the threshold of an activation)."""
+
+import abc
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from separatrix.spec import Spec, value
+
+
+class Schedule(Spec):
+    """A number as a function of the step.
+
+    >>> float(as_schedule(0.5)(step=3, steps=10))
+    0.5
+    """
+
+    @abc.abstractmethod
+    def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
+        """The number at `step` (from 0) of `steps`."""
+
+
+class Constant(Schedule):
+    """The same number throughout.
+
+    >>> float(Constant(0.1)(step=0, steps=1)) == 0.1
+    False
+    """
+
+    level: float = value()
+
+    def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
+        return jnp.asarray(self.level, jnp.float32)
+
+
+class Ramp(Schedule):
+    """A straight line from `begin` to `end` over the first `share` of the steps, then `end`.
+
+    >>> ramp = Ramp(begin=0.0, end=1.0, share=0.5)
+    >>> [float(ramp(step, 8)) for step in (0, 2, 4, 7)]
+    [0.0, 0.5, 1.0, 1.0]
+    """
+
+    begin: float = value()
+    end: float = value()
+    share: float = value(low=0, high=1, open_low=True, default=0.5)
+
+    def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
+        progress = jnp.clip(step / (self.share * steps), 0.0, 1.0)
+        return self.begin + (self.end - self.begin) * progress
+
+
+class Stages(Schedule):
+    """One number at the first step, another one after it.
+
+    >>> [float(Stages(1.0, 1000.0)(step, 2)) for step in (0, 1)]
+    [1.0, 1000.0]
+    """
+
+    first: float = value()
+    later: float = value()
+
+    def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
+        return jnp.where(step < 1, self.first, self.later)
+
+
+def as_schedule(given: Any) -> Any:
+    """A schedule from a schedule or a plain number; anything else is returned as it is, for the owner's check to refuse.
+
+    >>> as_schedule(2.0)
+    Constant(level=2.0)
+    """
+    return Constant(given) if isinstance(given, int | float) and not isinstance(given, bool) else given

@@ -1,0 +1,57 @@
+"""How a network's parameters begin: the papers' initialisations."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from separatrix.spec import Spec, choice, value
+from separatrix.streams import draw
+
+
+class Initial(Spec):
+    """The distribution of the parameters before training.
+
+    `weights` is the distribution of the hidden weights:
+
+    - "scaled": N(0, scale²/fan_in), fan_in being the number of inputs that a unit really sees (scale √2 is He's);
+    - "normal": N(0, scale²);
+    - "directions": uniform on the sphere of radius `scale`, unit by unit;
+    - "signs": ±1/fan_in with hidden bias 1/fan_in - 1 (Theorem 4 of Malach & Shalev-Shwartz; `scale` is not used).
+
+    Trained readouts begin at N(0, readout²/units) — at 0 for `readout=0`, as Theorem 4 wants. Other hidden biases begin at 0.
+
+    >>> Initial("signs", readout=0.0).weights
+    'signs'
+    """
+
+    weights: str = choice("scaled", "normal", "directions", "signs", default="scaled")
+    scale: float = value(low=0, open_low=True, default=2**0.5)
+    readout: float = value(low=0, default=1.0)
+
+    def draw_weights(
+        self,
+        key: Key[Array, ""],
+        shape: tuple[int, ...],
+        inside: Float[Array, "..."],
+        fan_in: int,
+    ) -> Float[Array, "groups width span"]:
+        """Weights of `shape` (groups, width, *window); entries where `inside` is 0 are padding and stay 0."""
+        if self.weights == "signs":
+            raw = draw(jax.random.rademacher, key, shape) / jnp.asarray(fan_in, jnp.float32)
+        else:
+            raw = draw(jax.random.normal, key, shape)
+        flat = (raw * inside).reshape(*shape[:2], -1)
+        match self.weights:
+            case "scaled":
+                return flat * self.scale / jnp.sqrt(1.0 * fan_in)
+            case "normal":
+                return flat * self.scale
+            case "directions":
+                norm = jnp.linalg.norm(flat, axis=-1, keepdims=True)
+                return flat * (self.scale / jnp.where(norm > 0, norm, 1.0))
+            case _:
+                return flat
+
+    def hidden_bias(self, fan_in: int) -> Float[Array, ""]:
+        """The initial value of every hidden bias."""
+        return 1.0 / jnp.asarray(fan_in, jnp.float32) - 1.0 if self.weights == "signs" else jnp.zeros(())

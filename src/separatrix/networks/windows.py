@@ -1,0 +1,95 @@
+"""Receptive fields: where a network's units look, on 1-D and 2-D inputs."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from separatrix.errors import ParameterError
+
+
+class Windows(NamedTuple):
+    """The places at which a receptive field fits into an input; made by `windows`.
+
+    >>> windows((28, 28, 1), field=5, stride=1).counts
+    (24, 24)
+    """
+
+    space: tuple[int, ...]
+    field: tuple[int, ...]
+    stride: tuple[int, ...]
+    channels: int
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many windows there are along each axis."""
+        return tuple((n - f) // s + 1 for n, f, s in zip(self.space, self.field, self.stride))
+
+    @property
+    def positions(self) -> int:
+        """How many windows there are."""
+        return math.prod(self.counts)
+
+    @property
+    def span(self) -> int:
+        """How many numbers one window holds."""
+        return math.prod(self.field) * self.channels
+
+    def places(self) -> np.ndarray:
+        """For every window, the flat spatial indices it covers: (positions, area).
+
+        >>> windows((4, 1), field=2, stride=1).places().tolist()
+        [[0, 1], [1, 2], [2, 3]]
+        """
+        axes = [s * np.arange(c)[:, None] + np.arange(f) for c, f, s in zip(self.counts, self.field, self.stride)]
+        if len(axes) == 1:
+            return axes[0]
+        rows, columns = axes
+        grid = rows[:, None, :, None] * self.space[1] + columns[None, :, None, :]
+        return grid.reshape(self.positions, -1)
+
+    def patches(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
+        """The windows of a batch, positions first and rows last: the layout in which every network is a batched matmul.
+
+        >>> import jax.numpy as jnp
+        >>> windows((4, 1), field=2, stride=1).patches(jnp.zeros((5, 4, 1))).shape
+        (3, 2, 5)
+        """
+        rows = x.shape[0]
+        if self.positions == 1:
+            return x.reshape(1, rows, self.span).swapaxes(1, 2)
+        flat = x.reshape(rows, -1, self.channels)
+        seen = flat[:, self.places(), :]  # (rows, positions, area, channels)
+        return seen.reshape(rows, self.positions, self.span).transpose(1, 2, 0)
+
+
+def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
+    """One integer per spatial axis from an integer or a tuple.
+
+    >>> per_axis(3, 2, "Network", "field")
+    (3, 3)
+    """
+    out = (given,) * axes if isinstance(given, int | np.integer) else tuple(given)
+    if len(out) != axes or any(not isinstance(n, int | np.integer) or n < 1 for n in out):
+        raise ParameterError(owner, name, f"a positive integer or a tuple of {axes} of them for this input", given)
+    return tuple(int(n) for n in out)
+
+
+def windows(shape: tuple[int, ...], field: Any, stride: Any) -> Windows:
+    """The windows of an input of `shape` (length, channels) or (height, width, channels).
+
+    >>> windows((8, 1), field=3, stride=1).positions
+    6
+    >>> windows((8, 1), field=9, stride=1)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `field` of Network must be at most the input's size (8,), got (9,)
+    """
+    *space, channels = shape
+    if len(space) not in (1, 2):
+        raise ParameterError("Network", "input shape", "(length, channels) or (height, width, channels)", shape)
+    reach = tuple(space) if field is None else per_axis(field, len(space), "Network", "field")
+    step = per_axis(stride, len(space), "Network", "stride")
+    if any(f > n for f, n in zip(reach, space)):
+        raise ParameterError("Network", "field", f"at most the input's size {tuple(space)}", reach)
+    return Windows(tuple(space), reach, step, channels)

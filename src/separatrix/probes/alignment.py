@@ -1,0 +1,68 @@
+"""Alignment: how far a network's filters point along the task's signal."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from separatrix.networks import Layout, Params
+from separatrix.probes.base import Moment, probe, require_direction
+
+
+def along(
+    vectors: Float[Array, "groups width span"], direction: Float[Array, " channels"], layout: Layout
+) -> Float[Array, "groups width area"]:
+    """The inner products of each place of each unit's window with the signal.
+
+    >>> import jax.numpy as jnp
+    >>> from separatrix.networks import CNN
+    >>> layout = CNN(field=1).layout((4, 2))
+    >>> along(jnp.array([[[3.0, 4.0]]]), jnp.array([1.0, 0.0]), layout).tolist()
+    [[[3.0]]]
+    """
+    groups, width, _ = vectors.shape
+    return vectors.reshape(groups, width, -1, layout.windows.channels) @ direction
+
+
+def unit_mean(values: Float[Array, "groups width"], layout: Layout) -> Float[Array, ""]:
+    """The mean over a network's real (not padded) units.
+
+    >>> import jax.numpy as jnp
+    >>> from separatrix.networks import CNN
+    >>> float(unit_mean(jnp.array([[3.0]]), CNN(field=1).layout((4, 2))))
+    3.0
+    """
+    real = layout.units[: values.shape[0]]
+    return (values * real).sum() / real.sum()
+
+
+def _best_place(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Array:
+    inner = along(params.weights, direction, layout)
+    return jnp.argmax(inner, axis=-1, keepdims=True)
+
+
+@probe("alignment", needs="direction")
+def alignment(moment: Moment) -> Float[Array, ""]:
+    """<w, w*>/||w||, the mean over units; a unit that sees several patches counts by its best one."""
+    direction = require_direction(moment)
+    inner = along(moment.params.weights, direction, moment.layout).max(-1)
+    norm = jnp.linalg.norm(moment.params.weights, axis=-1)
+    return unit_mean(inner / jnp.where(norm > 0, norm, 1.0), moment.layout)
+
+
+@probe("drift", needs="direction")
+def drift(moment: Moment) -> Float[Array, ""]:
+    """The norm of the part of a unit's weights that is orthogonal to the signal at its best patch, the mean over units."""
+    direction = require_direction(moment)
+    inner = along(moment.params.weights, direction, moment.layout).max(-1)
+    total = jnp.sum(moment.params.weights**2, -1)
+    return unit_mean(jnp.sqrt(jnp.maximum(total - inner**2, 0.0)), moment.layout)
+
+
+@probe("signal_gradient", needs="direction")
+def signal_gradient(moment: Moment) -> Float[Array, ""]:
+    """The push of a gradient step along the signal, -<gradient, w*> at a unit's best patch, the mean over units."""
+    direction = require_direction(moment)
+    if moment.gradient.weights is None:
+        return jnp.zeros(())
+    place = _best_place(moment.params, direction, moment.layout)
+    push = -along(moment.gradient.weights, direction, moment.layout)
+    return unit_mean(jnp.take_along_axis(push, place, -1)[..., 0], moment.layout)

@@ -1,0 +1,222 @@
+"""Specs: the plain values that say what a trial is.
+
+A `Spec` is a frozen collection of plain values — a task, a network, a learner. It can be hashed, written as JSON, compared,
+and read by a compiled program. Its fields are of three kinds, and the kind decides what the compiler sees:
+
+- a **size** (`size()`): an integer that shapes arrays. A program may be compiled for a larger *frame* and told the true size
+  as a traced number, so that one program serves many sizes (padding and masking).
+- a **value** (`value()`): a number that enters the arithmetic. Traced: trials that differ only in values share a program.
+- everything else (`static()`, `choice()`): structure. Trials that differ in structure need different programs.
+"""
+
+import dataclasses
+import hashlib
+import importlib
+import json
+from typing import Any, Self
+
+import equinox as eqx
+import numpy as np
+
+from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number, shown
+
+
+def size(low: int = 1, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
+    """A field for an integer that shapes arrays and that programs may pad.
+
+    >>> class Line(Spec):
+    ...     length: int = size(low=1)
+    >>> Line(0)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `length` of Line must be an integer >= 1, got 0
+    """
+    return eqx.field(default=default, metadata={"kind": "size", "low": low, "high": high})
+
+
+def value(
+    low: float | None = None,
+    high: float | None = None,
+    default: Any = dataclasses.MISSING,
+    open_low: bool = False,
+    integer: bool = False,
+) -> Any:
+    """A field for a number that enters the arithmetic; trials that differ only here share a program.
+
+    >>> class Noise(Spec):
+    ...     scale: float = value(low=0, open_low=True)
+    >>> Noise(0.5).scale
+    0.5
+    """
+    kind = "integer" if integer else "value"
+    return eqx.field(default=default, metadata={"kind": kind, "low": low, "high": high, "open_low": open_low})
+
+
+def static(low: int | None = None, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
+    """A field for structure: an integer (checked when bounds are given), a flag, a tuple of plain values.
+
+    >>> class Grid(Spec):
+    ...     stride: int = static(low=1, default=1)
+    >>> Grid().stride
+    1
+    """
+    return eqx.field(static=True, default=default, metadata={"kind": "static", "low": low, "high": high})
+
+
+def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
+    """A field for one of a few named alternatives.
+
+    >>> class Paint(Spec):
+    ...     colour: str = choice("red", "blue", default="red")
+    >>> Paint("green")
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `colour` of Paint must be one of 'red', 'blue', got 'green'
+    """
+    return eqx.field(static=True, default=default, metadata={"kind": "choice", "options": options})
+
+
+class Spec(eqx.Module):
+    """A frozen, hashable, JSON-able collection of plain values (see the module's text).
+
+    >>> class Coin(Spec):
+    ...     bias: float = value(low=0, high=1, default=0.5)
+    >>> Coin(0.25).describe()
+    {'type': 'Coin', 'bias': 0.25}
+    >>> Coin(0.25).replace(bias=0.75)
+    Coin(bias=0.75)
+    """
+
+    def __check_init__(self):
+        owner = type(self).__name__
+        for field in dataclasses.fields(self):
+            meta, given = field.metadata, getattr(self, field.name)
+            if given is None and field.default is None:
+                continue
+            match meta.get("kind"):
+                case "size":
+                    check_integer(owner, field.name, given, meta["low"], meta["high"])
+                case "integer":
+                    check_integer(owner, field.name, given, meta["low"], meta["high"])
+                case "value":
+                    check_number(owner, field.name, given, meta["low"], meta["high"], meta["open_low"])
+                case "choice":
+                    check_choice(owner, field.name, given, meta["options"])
+                case "static":
+                    if meta["low"] is not None:
+                        check_integer(owner, field.name, given, meta["low"], meta["high"])
+                    _check_plain(owner, field.name, given)
+                case _:
+                    if given is not None and not isinstance(given, Spec):
+                        raise ParameterError(owner, field.name, "a spec (or None)", given)
+
+    def describe(self) -> dict[str, Any]:
+        """The spec as a dictionary of plain values, with its type's name first."""
+        out: dict[str, Any] = {"type": type(self).__name__}
+        for field in dataclasses.fields(self):
+            out[field.name] = _plain(getattr(self, field.name))
+        return out
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed (and checked again)."""
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in changes:
+            if name not in known:
+                raise SeparatrixError(
+                    f"{type(self).__name__} has no parameter `{name}`; it has {', '.join(f'`{n}`' for n in sorted(known))}"
+                )
+        return dataclasses.replace(self, **changes)
+
+    def sizes(self) -> dict[str, int]:
+        """The size fields and their values."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.metadata.get("kind") == "size"}
+
+
+def digest(plain: Any) -> str:
+    """The identity of plain values: the first 32 hexadecimal digits of the SHA-256 of their canonical JSON.
+
+    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    True
+    """
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def flatten(plain: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested plain values as one level of dotted names; tuples become JSON text, so that each is one column.
+
+    >>> flatten({"task": {"type": "SignalTask", "noise": 0.3}})
+    {'task.type': 'SignalTask', 'task.noise': 0.3}
+    """
+    out: dict[str, Any] = {}
+    for name, item in plain.items():
+        if isinstance(item, dict):
+            out |= flatten(item, f"{prefix}{name}.")
+        else:
+            out[prefix + name] = json.dumps(item) if isinstance(item, list) else item
+    return out
+
+
+def importable(spec: Spec) -> bool:
+    """Whether another process can find this spec's class (and those of its parts) by name.
+
+    >>> importable(__import__("separatrix").SignalTask(patches=2, dimension=2, noise=1.0))
+    True
+    """
+    cls = type(spec)
+    if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__:
+        return False
+    try:
+        found = getattr(importlib.import_module(cls.__module__), cls.__qualname__, None)
+    except ImportError:
+        return False
+    parts = [getattr(spec, field.name) for field in dataclasses.fields(spec)]
+    return found is cls and all(importable(part) for part in parts if isinstance(part, Spec))
+
+
+def to_message(spec: Spec) -> dict[str, Any]:
+    """A spec with the addresses of its classes, for a worker process of this very run (never for stored files).
+
+    >>> import separatrix as sx
+    >>> from_message(to_message(sx.SignalTask(patches=2, dimension=3, noise=0.5))).dimension
+    3
+    """
+    cls = type(spec)
+    fields = {}
+    for field in dataclasses.fields(spec):
+        item = getattr(spec, field.name)
+        fields[field.name] = to_message(item) if isinstance(item, Spec) else {"plain": _plain(item)}
+    return {"class": f"{cls.__module__}:{cls.__qualname__}", "fields": fields}
+
+
+def from_message(message: dict[str, Any]) -> Any:
+    """The inverse of `to_message`.
+
+    >>> import separatrix as sx
+    >>> from_message(to_message(sx.Stop(target=0.1))) == sx.Stop(target=0.1)
+    True
+    """
+    module, name = message["class"].split(":")
+    cls = getattr(importlib.import_module(module), name)
+    fields = {k: from_message(v) if "class" in v else _tupled(v["plain"]) for k, v in message["fields"].items()}
+    return cls(**fields)
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, Spec):
+        return item.describe()
+    if isinstance(item, tuple | list):
+        return [_plain(part) for part in item]
+    if isinstance(item, np.generic):
+        return item.item()
+    return item
+
+
+def _tupled(item: Any) -> Any:
+    return tuple(_tupled(part) for part in item) if isinstance(item, list) else item
+
+
+def _check_plain(owner: str, name: str, item: Any) -> None:
+    if isinstance(item, tuple):
+        for part in item:
+            _check_plain(owner, name, part)
+    elif not (item is None or isinstance(item, str | bool | int | float | np.integer | np.floating)):
+        raise ParameterError(owner, name, "plain values (numbers, strings, flags, or tuples of them)", shown(item))
