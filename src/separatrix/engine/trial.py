@@ -12,7 +12,7 @@ from separatrix.learners import Learner, Rows, descend, empirical_loss, network_
 from separatrix.networks import Frame, Network, Params
 from separatrix.probes import Moment, find_probe
 from separatrix.spec import Spec, choice, digest, flatten, size, static, value
-from separatrix.streams import named, root_key, root_words
+from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
 from separatrix.tasks import Sample, Task
 
 # Part of every trial's identity: raise it whenever the same trial would give another row, so that old ledgers do not answer.
@@ -160,7 +160,7 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
         return lambda step: rows
     if learner.oracle == "online":
         stream, weight = named(data, "online"), jnp.full((learner.batch,), 1.0 / learner.batch)
-        return lambda step: cut(task.draw(jax.random.fold_in(stream, step), learner.batch, truth, frame.task), weight)
+        return lambda step: cut(task.draw(numbered(stream, step), learner.batch, truth, frame.task), weight)
     real = jnp.arange(frame.samples) < trial.samples
     rows = cut(task.draw(named(data, "train"), frame.samples, truth, frame.task), real / jnp.maximum(trial.samples, 1))
     if not learner.batch:
@@ -168,7 +168,8 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
     stream, weight = named(model, "batches"), jnp.full((learner.batch,), 1.0 / learner.batch)
 
     def some(step: Any) -> Rows:
-        chosen = jax.random.randint(jax.random.fold_in(stream, step), (learner.batch,), 0, trial.samples)
+        spot = draw(uniform, numbered(stream, step), (learner.batch,)) * trial.samples
+        chosen = jnp.minimum(spot.astype(jnp.int32), trial.samples - 1)
         return Rows(rows.patches[:, :, chosen], rows.y[chosen], weight)
 
     return some

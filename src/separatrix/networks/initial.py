@@ -1,11 +1,12 @@
 """How a network's parameters begin: the papers' initialisations."""
 
-import jax
+import math
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from separatrix.spec import Spec, choice, value
-from separatrix.streams import draw
+from separatrix.streams import draw, normal, sign
 
 
 class Initial(Spec):
@@ -36,11 +37,13 @@ class Initial(Spec):
         fan_in: int,
     ) -> Float[Array, "groups width span"]:
         """Weights of `shape` (groups, width, *window); entries where `inside` is 0 are padding and stay 0."""
+        # Four axes at most; a 2-D window, which is never padded, is drawn as one axis.
+        drawn = (*shape[:2], math.prod(shape[2:-1]), shape[-1])
         if self.weights == "signs":
-            raw = draw(jax.random.rademacher, key, shape) / jnp.asarray(fan_in, jnp.float32)
+            raw = draw(sign, key, drawn) / jnp.asarray(fan_in, jnp.float32)
         else:
-            raw = draw(jax.random.normal, key, shape)
-        flat = (raw * inside).reshape(*shape[:2], -1)
+            raw = draw(normal, key, drawn)
+        flat = (raw * inside.reshape(drawn[2:])).reshape(*shape[:2], -1)
         match self.weights:
             case "scaled":
                 return flat * self.scale / jnp.sqrt(1.0 * fan_in)

@@ -9,7 +9,6 @@ batched matrix product followed by one vector-matrix product — which is also t
 from typing import Any, NamedTuple, Self
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -18,7 +17,7 @@ from separatrix.networks.activations import LSA, Activation, ReLU
 from separatrix.networks.initial import Initial
 from separatrix.networks.windows import Windows, windows
 from separatrix.spec import Spec, choice, size, static
-from separatrix.streams import draw, named
+from separatrix.streams import draw, named, normal
 
 
 class Params(NamedTuple):
@@ -115,9 +114,7 @@ class Network(Spec):
         for axis in real[1:]:
             inside = inside[..., None] * axis
         # Padding lengthens 1-D inputs only, so the real windows are the first ones.
-        units = ((jnp.arange(where.positions) < positions)[:, None] & (jnp.arange(frame.width) < self.width)).astype(
-            jnp.float32
-        )
+        units = ((jnp.arange(where.positions) < positions)[:, None] & (jnp.arange(frame.width) < self.width)).astype(jnp.float32)
         groups = where.positions if self.connectivity == "local" else 1
         return Layout(where, groups, frame.width, inside, units, positions, fan_in)
 
@@ -134,16 +131,14 @@ class Network(Spec):
             return params
         place = self.layout(shape, within)
         area = (*place.windows.field, place.windows.channels)
-        weights = self.initial.draw_weights(
-            named(key, "weights"), (place.groups, place.width, *area), place.inside, place.fan_in
-        )
+        weights = self.initial.draw_weights(named(key, "weights"), (place.groups, place.width, *area), place.inside, place.fan_in)
         real = place.units[: place.groups]
         bias = real * self.initial.hidden_bias(place.fan_in) if self.bias else None
         readout = None
         if self.readout != "sum":
             shape_out = (place.windows.positions, place.width) if self.readout == "positions" else (place.width,)
             units = self.width * place.positions if self.readout == "positions" else self.width
-            raw = draw(jax.random.normal, named(key, "readout"), shape_out)
+            raw = draw(normal, named(key, "readout"), shape_out)
             mask = place.units if self.readout == "positions" else place.units[0]
             readout = raw * mask * self.initial.readout / jnp.sqrt(1.0 * units)
         return Params(weights * real[:, :, None], bias, readout, jnp.zeros(()) if self.offset else None)

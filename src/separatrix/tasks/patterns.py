@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
 from separatrix.spec import choice, static, value
-from separatrix.streams import named
+from separatrix.streams import draw, named, sign, uniform
 from separatrix.tasks.base import Sample, Task
 
 LARGEST_TABLE = 20  # a rule on k bits is a table of 2^k signs
@@ -49,7 +49,7 @@ class PatternTask(Task):
     window: int = static(low=1)
     start: int = value(low=0, default=0, integer=True)
     rule: str = choice("parity", "random", "table", default="parity")
-    rule_seed: int = value(low=0, default=0, integer=True)
+    rule_seed: int = value(low=0, high=2**31 - 1, default=0, integer=True)
     table: tuple[int, ...] = static(default=())
     probability: float = value(low=0, high=1, default=0.5, open_low=True)
     spread: bool = static(default=False)
@@ -89,11 +89,11 @@ class PatternTask(Task):
             return jnp.asarray(self.table, jnp.float32)
         if self.rule == "random":
             key = named(jax.random.key(self.rule_seed), "rule")
-            return jax.random.rademacher(key, (2**self.window,)).astype(jnp.float32)
+            return draw(sign, key, (2**self.window,))
         return jnp.zeros((0,), jnp.float32)
 
     def truth(self, key: Key[Array, ""], within: Self | None = None) -> PatternTruth:
-        order = jax.random.permutation(key, self.bits) if self.hidden else jnp.arange(self.bits)
+        order = jnp.argsort(draw(uniform, key, (self.bits,))) if self.hidden else jnp.arange(self.bits)
         return PatternTruth(order, self.rule_table())
 
     def label(self, x: Float[Array, "rows bits"], truth: PatternTruth) -> Float[Array, " rows"]:
@@ -106,7 +106,7 @@ class PatternTask(Task):
 
     def inputs(self, key: Key[Array, ""], rows: int) -> Float[Array, "rows bits"]:
         """The input distribution: independent signs, +1 with `probability`. Override for another one."""
-        return jnp.where(jax.random.uniform(key, (rows, self.bits)) < self.probability, 1.0, -1.0)
+        return jnp.where(draw(uniform, key, (rows, self.bits)) < self.probability, 1.0, -1.0)
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Self | None = None) -> Sample:
         x = self.inputs(key, rows)

@@ -4,21 +4,16 @@ from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from separatrix.errors import ParameterError
 from separatrix.spec import choice, size, static, value
-from separatrix.streams import draw, named
+from separatrix.streams import draw, laplace, level, named, normal, sign, uniform
 from separatrix.tasks.base import Sample, Task
 from separatrix.theory.signal import bayes_risk, best_linear_risk
 
-# Unit-variance noises, drawn entry by entry so that padding does not change them.
-NOISES = {
-    "gaussian": jax.random.normal,
-    "laplace": lambda key, shape: jax.random.laplace(key, shape) / jnp.sqrt(2.0),
-    "uniform": lambda key, shape: jax.random.uniform(key, shape, minval=-1.0, maxval=1.0) * jnp.sqrt(3.0),
-    "sign": lambda key, shape: jax.random.rademacher(key, shape).astype(jnp.float32),
-}
+# Noises of unit variance.
+NOISES = {"gaussian": normal, "laplace": laplace, "uniform": level, "sign": sign}
 
 
 class SignalTask(Task):
@@ -47,8 +42,8 @@ class SignalTask(Task):
     signals: int = static(low=1, default=1)
     label: str = choice("sign", "product", default="sign")
     distribution: str = choice(*NOISES, default="gaussian")
-    unevenness: float = value(low=0, high=1, default=0.0)
-    dependence: float = value(low=0, high=1, default=0.0)
+    unevenness: float | None = value(low=0, high=1, default=None)
+    dependence: float | None = value(low=0, high=1, default=None)
 
     def __check_init__(self):
         if self.signals > self.patches:
@@ -64,7 +59,7 @@ class SignalTask(Task):
 
     def truth(self, key: Key[Array, ""], within: Self | None = None) -> Float[Array, " channels"]:
         frame = within or self
-        raw = draw(jax.random.normal, key, (frame.dimension,)) * (jnp.arange(frame.dimension) < self.dimension)
+        raw = draw(normal, key, (frame.dimension,)) * (jnp.arange(frame.dimension) < self.dimension)
         return raw / jnp.linalg.norm(raw)
 
     def direction(self, truth: Float[Array, " channels"]) -> Float[Array, " channels"]:
@@ -73,34 +68,37 @@ class SignalTask(Task):
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Self | None = None) -> Sample:
         frame = within or self
         patch = jnp.arange(frame.patches)
-        signs = draw(jax.random.rademacher, named(key, "signs"), (rows, self.signals)).astype(jnp.float32)
-        y = signs[:, 0] * signs[:, 1] if self.label == "product" else signs[:, 0]
+        signs = draw(sign, named(key, "signs"), (rows, self.signals))
+        y = signs.prod(1) if self.label == "product" else signs[:, 0]
         strength = signs if self.label == "product" else jnp.broadcast_to(y[:, None], signs.shape)
-
-        if self.position == "fixed":
-            places = jnp.zeros((rows, 1), jnp.int32)
-        elif self.signals == 1:
-            uniform = draw(jax.random.uniform, named(key, "places"), (rows,))
-            places = jnp.minimum((uniform * self.patches).astype(jnp.int32), self.patches - 1)[:, None]
-        else:
-            # The places of the largest of independent scores: distinct, uniform, and blind to padding.
-            scores = draw(jax.random.uniform, named(key, "places"), (rows, frame.patches))
-            places = jax.lax.top_k(jnp.where(patch < self.patches, scores, -1.0), self.signals)[1]
-        here = (places[:, :, None] == patch) * strength[:, :, None]  # (rows, signals, patches)
+        places = self._places(named(key, "places"), rows, frame)
+        signal = ((places[:, :, None] == patch) * strength[:, :, None]).sum(1)  # (rows, patches)
 
         sampler = NOISES[self.distribution]
-        own = draw(sampler, named(key, "noise"), (rows, frame.patches, frame.dimension))
-        common = draw(sampler, named(key, "common"), (rows, frame.dimension))[:, None, :]
-        noise = jnp.sqrt(1.0 - self.dependence) * own + jnp.sqrt(1.0 * self.dependence) * common
-        tilt = 2.0 * patch / jnp.maximum(self.patches - 1, 1) - 1.0
-        scale = self.noise * jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))
-        x = scale[:, None] * noise + here.sum(1)[:, :, None] * truth
+        noise = draw(sampler, named(key, "noise"), (rows, frame.patches, frame.dimension))
+        if self.dependence is not None:
+            common = draw(sampler, named(key, "common"), (rows, frame.dimension))[:, None, :]
+            noise = jnp.sqrt(1.0 - self.dependence) * noise + jnp.sqrt(1.0 * self.dependence) * common
+        if self.unevenness is not None:
+            tilt = 2.0 * patch / jnp.maximum(self.patches - 1, 1) - 1.0
+            noise = noise * jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))[:, None]
         inside = (patch < self.patches)[:, None] & (jnp.arange(frame.dimension) < self.dimension)
-        return Sample(x * inside, y)
+        return Sample((self.noise * noise + signal[:, :, None] * truth) * inside, y)
+
+    def _places(self, key: Key[Array, ""], rows: int, frame: Self) -> Int[Array, "rows signals"]:
+        """The patches that carry the signal, distinct and uniform."""
+        if self.position == "fixed":
+            return jnp.zeros((rows, 1), jnp.int32)
+        if self.signals == 1:
+            spot = draw(uniform, key, (rows, 1)) * self.patches
+            return jnp.minimum(spot.astype(jnp.int32), self.patches - 1)
+        # The places of the largest of independent scores: blind to padding, which scores below all others.
+        scores = draw(uniform, key, (rows, frame.patches))
+        return jax.lax.top_k(jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), self.signals)[1]
 
     def baselines(self) -> dict[str, float]:
         out = {"constant": 0.5}
-        plain = self.distribution == "gaussian" and self.unevenness == 0 and self.dependence == 0
+        plain = self.distribution == "gaussian" and not self.unevenness and not self.dependence
         if plain and self.label == "sign":
             patches = 1 if self.position == "fixed" else self.patches
             out["linear"] = best_linear_risk(patches, self.noise, self.signals)

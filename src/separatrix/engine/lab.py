@@ -1,0 +1,239 @@
+"""The laboratory: a folder, a device, and the one door through which sweeps are run."""
+
+import dataclasses
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from separatrix import __version__
+from separatrix.engine.ledger import Ledger, Table, table_of, write_json
+from separatrix.engine.local import Finished, Workers, run_here
+from separatrix.engine.plan import Device, Plan, cores, make_plan
+from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.sweep import Sweep
+from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.notes import Note
+from separatrix.spec import importable
+
+Progress = Callable[[str, int, int], None]
+
+
+def find_device(workers: int | None = None) -> Device:
+    """The device of this machine: its GPU where JAX sees one, else its cores.
+
+    >>> find_device(workers=1).workers
+    1
+    """
+    found = jax.devices()[0]
+    if found.platform == "cpu":
+        return Device("cpu", workers=workers or cores())
+    stats = found.memory_stats() or {}
+    return Device(found.platform, 1, memory=0.6 * stats.get("bytes_limit", 16e9), flops=5e12, compile_seconds=6.0)
+
+
+@dataclasses.dataclass
+class Lab:
+    """Runs sweeps and remembers their rows, in a folder or (without one) in memory.
+
+    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables.
+
+    >>> import separatrix as sx
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
+    >>> lab = Lab()
+    >>> len(lab.run(sweep)), lab.tally.trials, len(lab.run(sweep)), lab.tally.trials
+    (2, 2, 2, 2)
+    """
+
+    folder: str | os.PathLike[str] | None = None
+    workers: int | None = None
+    budget: float | None = None
+    progress: Progress | None = None
+    command: str = ""
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.workers is not None and self.workers < 0:
+            raise ParameterError("Lab", "workers", "an integer >= 0 (0 runs in this process)", self.workers)
+        self.ledger = None if self.folder is None else Ledger.open(self.folder)
+        self.notes: list[Note] = []
+        self.tally = Tally()
+        self.complete = True
+        self._memory: dict[str, dict[str, Any]] = {}
+        self._calculations: dict[str, Any] = {}
+        self._programs = Programs()
+        self._workers: Workers | None = None
+        self._device: Device | None = None
+        self._started = datetime.now(UTC)
+        self._begin = time.monotonic()
+        if self.ledger is not None:
+            for name in self.ledger.mend():
+                self.notes.append(Note("damaged-part", "warning", f"the ledger part {name} was damaged; its trials run again"))
+
+    def __enter__(self) -> "Lab":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self._workers is not None:
+            self._workers.__exit__()
+            self._workers = None
+
+    @property
+    def device(self) -> Device:
+        """Where sweeps run."""
+        if self._device is None:
+            self._device = find_device(self.workers or None)
+        return self._device
+
+    def plan(self, sweep: Sweep) -> Plan:
+        """How a sweep would be run now: finished trials are left out."""
+        return make_plan(sweep, self.device, self.ledger.done() if self.ledger else set(self._memory))
+
+    def run(self, sweep: Sweep, what: str = "trials") -> Table:
+        """Run what is not finished yet and return the rows of the whole sweep, in its order."""
+        plan = self.plan(sweep)
+        if plan.trials:
+            self._execute(plan, what, len(sweep))
+        identities = [trial.identity for trial in sweep]
+        if self.ledger is not None:
+            return self.ledger.read(identities)
+        return table_of(self._memory[each] for each in identities if each in self._memory)
+
+    def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
+        """A calculation that is not a trial, done once for its parameters."""
+        if self.ledger is not None:
+            return self.ledger.remember(name, parameters, calculate)
+        key = f"{name} {parameters}"
+        if key not in self._calculations:
+            self._calculations[key] = calculate()
+        return self._calculations[key]
+
+    def _execute(self, plan: Plan, what: str, total: int) -> None:
+        before = done = total - plan.trials
+        source = self._source(plan)
+        try:
+            self._report(what, done, total)
+            if self._spent():
+                return
+            for finished in source:
+                self._keep(finished.rows)
+                self.tally = self.tally.add(finished.tally)
+                done += len(finished.rows)
+                self._report(what, done, total)
+                if self._spent() and done < total:
+                    return
+        except KeyboardInterrupt:
+            kept = "kept; the same command goes on from there" if self.ledger else "done"
+            raise SeparatrixError(f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}") from None
+        finally:
+            if done < total:
+                self.complete = False
+                self.close()
+
+    def _source(self, plan: Plan) -> Iterable[Finished]:
+        # Small jobs, and classes that another process cannot import, run in this process.
+        specs = [spec for chunk in plan.chunks for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)]
+        local = self.workers == 0 or plan.device.batched or not all(importable(spec) for spec in specs)
+        if local or (self.workers is None and self.ledger is None and plan.flops < 1e10):
+            use_compilation_cache()
+            return run_here(plan, self._programs)
+        if self._workers is None:
+            self._workers = Workers(plan.device.workers)
+        return self._workers.run(plan)
+
+    def _keep(self, rows: list[dict[str, Any]]) -> None:
+        if self.ledger is not None:
+            self.ledger.write(rows)
+        else:
+            self._memory |= {row["trial"]: row for row in rows}
+
+    def _spent(self) -> bool:
+        return self.budget is not None and time.monotonic() - self._begin > self.budget
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+    def manifest(self) -> dict[str, Any]:
+        """What ran, on what, and what it cost."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        return {
+            "command": self.command,
+            "settings": self.settings,
+            "started": self._started.isoformat(timespec="seconds"),
+            "wall_seconds": round(time.monotonic() - self._begin, 3),
+            "compile_seconds": round(self.tally.compile_seconds, 3),
+            "run_seconds": round(self.tally.run_seconds, 3),
+            "programs_compiled": self.tally.programs,
+            "trials_run": self.tally.trials,
+            "complete": self.complete,
+            "peak_memory_bytes": peak * 1024,
+            "device": _device_name(self._device),
+            "workers": self._device.workers if self._device else 0,
+            "precision": "float32 (matrix products in full float32)",
+            "flags": os.environ.get("XLA_FLAGS", ""),
+            "versions": {"separatrix": __version__, "python": platform.python_version()}
+            | {name: metadata.version(name) for name in ("jax", "jaxlib", "equinox", "optax", "numpy", "pyarrow")},
+            "commit": _commit(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            "notes": [dataclasses.asdict(note) for note in self.notes],
+        }
+
+    def write_manifest(self) -> None:
+        """Add this run to the folder's manifest (the newest run first; the last 100 are kept)."""
+        if self.ledger is None:
+            return
+        file = self.ledger.folder / "manifest.json"
+        write_json(file, {"runs": [self.manifest(), *read_manifest(self.ledger.folder)][:100]})
+
+
+def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The runs that a folder's manifest tells of, the newest first; none where it cannot be read.
+
+    >>> read_manifest("no-such-folder")
+    []
+    """
+    import json
+
+    try:
+        runs = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return runs if isinstance(runs, list) else []
+
+
+def _device_name(device: Device | None) -> str:
+    if device is None:
+        return "none"
+    return platform.processor() or platform.machine() if device.platform == "cpu" else str(jax.devices()[0].device_kind)
+
+
+def _commit() -> str:
+    """The commit of the source tree this package runs from, `+dirty` when it was changed; empty for an installed package."""
+    here = Path(__file__).resolve().parents[3]
+    if not (here / ".git").exists():
+        return ""
+    try:
+        git = ["git", "-C", str(here)]
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return head + ("+dirty" if changed.strip() else "")
+
+
+if sys.platform == "win32":  # pragma: no cover - the resource module does not exist there
+    raise ImportError("separatrix runs on Linux and macOS")

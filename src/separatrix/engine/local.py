@@ -1,0 +1,144 @@
+"""Running chunks on this machine: in this process, or in one single-threaded worker process per core."""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+
+from separatrix.engine.plan import Chunk, Plan
+from separatrix.engine.programs import Programs, Tally
+from separatrix.engine.worker import environment
+from separatrix.errors import SeparatrixError
+from separatrix.spec import to_message
+
+
+class Finished(NamedTuple):
+    """A chunk that has been run.
+
+    >>> Finished([], Tally()).rows
+    []
+    """
+
+    rows: list[dict[str, Any]]
+    tally: Tally
+
+
+def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
+    """Run chunks in this process; a batch that does not fit the device's memory is halved until it does.
+
+    >>> import separatrix as sx
+    >>> from separatrix.engine.plan import Device, make_plan
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
+    >>> sum(len(done.rows) for done in run_here(make_plan(sweep, Device("cpu")), Programs()))
+    2
+    """
+    for chunk in plan.chunks:
+        programs.tally = Tally()
+        batch = chunk.batch
+        while True:
+            try:
+                rows = programs.run(list(chunk.trials), chunk.frame, batch)
+                break
+            except jax.errors.JaxRuntimeError as error:
+                if "RESOURCE_EXHAUSTED" not in str(error):
+                    raise SeparatrixError(f"the device failed: {str(error).splitlines()[0]}") from error
+                if batch == 1:
+                    raise SeparatrixError("one trial alone does not fit the device's memory") from error
+                batch = max(1, batch // 2)
+        yield Finished(rows, programs.tally)
+
+
+class Workers:
+    """One worker process per core; chunks go to a worker that already has their program, where there is one.
+
+    >>> with Workers(1) as workers:
+    ...     workers.count
+    1
+    """
+
+    def __init__(self, count: int):
+        self.count = count
+        self._processes: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        self._processes.clear()
+
+    def _start(self) -> None:
+        for number in range(len(self._processes), self.count):
+            self._processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "separatrix.engine.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    env=environment(dict(os.environ)) | {"SEPARATRIX_WORKER": str(number)},
+                    start_new_session=True,  # Ctrl-C is the driver's to handle
+                )
+            )
+
+    def run(self, plan: Plan) -> Iterator[Finished]:
+        """Run chunks as workers become free; results come in the order in which they are finished."""
+        self._start()
+        waiting, answers = list(plan.chunks), queue.SimpleQueue[dict[str, Any]]()
+        lock, known = threading.Lock(), [set[str]() for _ in self._processes]
+
+        def take(number: int) -> Chunk | None:
+            with lock:
+                if not waiting:
+                    return None
+                taken = set().union(*known)
+                order = [
+                    next((i for i, chunk in enumerate(waiting) if chunk.program in known[number]), None),
+                    next((i for i, chunk in enumerate(waiting) if chunk.program not in taken), None),
+                    0,
+                ]
+                chunk = waiting.pop(next(i for i in order if i is not None))
+                known[number].add(chunk.program)
+                return chunk
+
+        def serve(number: int) -> None:
+            process = self._processes[number]
+            assert process.stdin is not None
+            assert process.stdout is not None
+            while (chunk := take(number)) is not None:
+                message = {"trials": [to_message(trial) for trial in chunk.trials], "frame": to_message(chunk.frame)}
+                try:
+                    process.stdin.write(json.dumps(message) + "\n")
+                    process.stdin.flush()
+                    line = process.stdout.readline()
+                except (OSError, ValueError):
+                    line = ""
+                answers.put(json.loads(line) if line else {"error": "a worker process ended unexpectedly"})
+                if not line:
+                    return
+
+        threads = [threading.Thread(target=serve, args=(n,), daemon=True) for n in range(len(self._processes))]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(len(plan.chunks)):
+                answer = answers.get()
+                if "error" in answer:
+                    raise SeparatrixError(answer["error"])
+                yield Finished(answer["rows"], Tally(**answer["tally"]))
+        finally:
+            with lock:
+                waiting.clear()
+            with contextlib.suppress(RuntimeError):
+                if any(thread.is_alive() for thread in threads):
+                    self.__exit__()

@@ -1,0 +1,154 @@
+"""Plans: how a sweep will be run, known before it runs."""
+
+import dataclasses
+import os
+from collections.abc import Collection
+
+from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
+from separatrix.engine.trial import Trial
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """Where trials run, and what is assumed of it when time is estimated.
+
+    >>> Device("cpu", workers=2).batched
+    False
+    """
+
+    platform: str
+    workers: int = 1
+    memory: float = 8e9  # bytes that a batch may use
+    flops: float = 1.5e10  # operations a second of one worker, a cautious figure for small networks
+    compile_seconds: float = 2.0  # of one program
+
+    @property
+    def batched(self) -> bool:
+        """Whether many trials run in one program call."""
+        return self.platform != "cpu"
+
+    @property
+    def rounding(self) -> Rounding:
+        """A GPU pays seconds for a program and little for padding; a CPU the other way round."""
+        return Rounding(samples=4.0, sizes=2.0) if self.batched else Rounding(samples=2.0, sizes=1.0)
+
+
+def cores() -> int:
+    """The processor cores this process may use.
+
+    >>> cores() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """Trials that are run together and written as one part.
+
+    >>> Chunk("p", (), None, 1, Cost(0.0, 0.0)).trials
+    ()
+    """
+
+    program: str
+    trials: tuple[Trial, ...]
+    frame: Trial
+    batch: int
+    cost: Cost
+
+    @property
+    def flops(self) -> float:
+        """The work of the whole chunk."""
+        return self.cost.flops * len(self.trials)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The chunks of a sweep on a device, most expensive program first.
+
+    >>> import separatrix as sx
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
+    >>> plan = make_plan(sweep, Device("cpu"))
+    >>> plan.trials, plan.programs
+    (6, 2)
+    """
+
+    device: Device
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def trials(self) -> int:
+        """How many trials will run."""
+        return sum(len(chunk.trials) for chunk in self.chunks)
+
+    @property
+    def programs(self) -> int:
+        """How many programs will be compiled (unless the cache has them)."""
+        return len({chunk.program for chunk in self.chunks})
+
+    @property
+    def flops(self) -> float:
+        """Estimated operations, padding included."""
+        return sum(chunk.flops for chunk in self.chunks)
+
+    @property
+    def bytes(self) -> float:
+        """Estimated peak of device memory of one worker."""
+        return max((chunk.cost.bytes * chunk.batch for chunk in self.chunks), default=0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time with an empty compilation cache."""
+        work = self.flops / (self.device.flops * self.device.workers)
+        return work + self.device.compile_seconds * -(-self.programs // self.device.workers)
+
+    def describe(self) -> dict[str, float | int | str]:
+        """The plan as plain values."""
+        return {
+            "device": self.device.platform,
+            "workers": self.device.workers,
+            "trials": self.trials,
+            "programs": self.programs,
+            "flops": self.flops,
+            "bytes": self.bytes,
+            "seconds": self.seconds,
+        }
+
+
+CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this often
+CHUNK_TRIALS = 64
+BATCHES = (8, 64, 512)  # few sizes, so that rounds of a growing sweep meet the same programs
+
+
+def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
+    """Group trials by program and cut the groups into chunks.
+
+    Frames, batch sizes and programs depend on the trials alone and not on what is `done`: a resumed run computes what is missing
+    in the same programs, and so gets the same numbers.
+    """
+    groups: dict[str, list[Trial]] = {}
+    frames: dict[str, Trial] = {}
+    for trial in sweep:
+        frame = frame_of(trial, device.rounding)
+        key = structure(frame)
+        frames.setdefault(key, frame)
+        groups.setdefault(key, []).append(trial)
+
+    chunks: list[Chunk] = []
+    for key, trials in groups.items():
+        cost = cost_of(frames[key])
+        if device.batched:
+            fits = max(1, int(device.memory // max(cost.bytes, 1.0)))
+            batch = min(fits, next((size for size in BATCHES if size >= len(trials)), BATCHES[-1]))
+            length = batch
+        else:
+            batch = 1
+            length = max(1, min(CHUNK_TRIALS, int(CHUNK_SECONDS * device.flops // max(cost.flops, 1.0))))
+            # With few trials, still give every worker a share.
+            length = min(length, -(-len(trials) // device.workers))
+        missing = [trial for trial in trials if trial.identity not in done]
+        cuts = range(0, len(missing), length)
+        chunks += [Chunk(key, tuple(missing[cut : cut + length]), frames[key], batch, cost) for cut in cuts]
+    weight = {key: cost_of(frames[key]).flops * len(groups[key]) for key in groups}
+    chunks.sort(key=lambda chunk: -weight[chunk.program])
+    return Plan(device, tuple(chunks))

@@ -1,0 +1,125 @@
+"""Programs: compiled trials. Compiled once per structure, kept, counted."""
+
+import dataclasses
+import os
+import time
+from typing import Any
+
+import jax
+import numpy as np
+import platformdirs
+
+from separatrix.engine.sweep import structure
+from separatrix.engine.trial import Trial, run_trial
+from separatrix.learners import Status
+
+
+@dataclasses.dataclass
+class Tally:
+    """What compiling and running cost so far.
+
+    >>> Tally(programs=1).add(Tally(programs=2)).programs
+    3
+    """
+
+    programs: int = 0
+    trials: int = 0
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+
+    def add(self, other: "Tally") -> "Tally":
+        """Both together."""
+        return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+def use_compilation_cache() -> str | None:
+    """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None where that is not possible.
+
+    >>> use_compilation_cache() is None or use_compilation_cache().endswith("xla")
+    True
+    """
+    folder = os.path.join(os.environ.get("SEPARATRIX_CACHE") or platformdirs.user_cache_dir("separatrix"), "xla")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return None
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    return folder
+
+
+class Programs:
+    """Runs chunks of trials that share a frame: one at a time (CPU), or `batch` of them at once (GPU).
+
+    >>> import separatrix as sx
+    >>> programs = Programs()
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+    >>> rows = programs.run([trial, trial.replace(seed=1)], frame=trial)
+    >>> len(rows), programs.tally.programs
+    (2, 1)
+    """
+
+    def __init__(self):
+        self.tally = Tally()
+        self._compiled: dict[tuple[str, int], Any] = {}
+
+    def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
+        """One row per trial. Trials that do not fill the last batch are topped up with copies, which are dropped."""
+        rows: list[dict[str, Any]] = []
+        for start in range(0, len(trials), batch):
+            part = trials[start : start + batch]
+            filled = part + [part[-1]] * (batch - len(part))
+            leaves = [_leaves(trial) for trial in filled]
+            words = [trial.root() for trial in filled]
+            if batch == 1:
+                given = (leaves[0], words[0])
+            else:
+                given = ([np.stack(column) for column in zip(*leaves)], np.stack(words))
+            program = self._program(part[0], frame, batch, given)
+            begin = time.perf_counter()
+            out = jax.device_get(program(*given))
+            seconds = time.perf_counter() - begin
+            self.tally.run_seconds += seconds
+            self.tally.trials += len(part)
+            for index, trial in enumerate(part):
+                one = out if batch == 1 else {name: values[index] for name, values in out.items()}
+                rows.append(trial.columns() | _row(one) | {"run.seconds": seconds / len(part)})
+        return rows
+
+    def _program(self, trial: Trial, frame: Trial, batch: int, given: Any) -> Any:
+        key = structure(frame), batch
+        if key not in self._compiled:
+            begin = time.perf_counter()
+            shape = jax.tree.structure(trial.replace(seed=0))
+
+            def whole(leaves: Any, words: Any) -> Any:
+                # Precision is pinned: a GPU's default for float32 products would be TF32.
+                with jax.default_matmul_precision("float32"):
+                    return run_trial(jax.tree.unflatten(shape, leaves), words, frame)
+
+            program = whole if batch == 1 else jax.vmap(whole)
+            self._compiled[key] = jax.jit(program).lower(*given).compile()
+            self.tally.programs += 1
+            self.tally.compile_seconds += time.perf_counter() - begin
+        return self._compiled[key]
+
+
+def _leaves(trial: Trial) -> list[np.ndarray]:
+    """A trial's numbers as the program takes them; the seed acts through the root words only."""
+    leaves = jax.tree.leaves(trial.replace(seed=0))
+    return [np.asarray(leaf, np.int32 if isinstance(leaf, int | np.integer) else np.float32) for leaf in leaves]
+
+
+def _row(out: dict[str, Any]) -> dict[str, Any]:
+    """A program's output as plain values; traces end where the trial stopped."""
+    length = int((np.asarray(out["trace.step"]) >= 0).sum())
+    row: dict[str, Any] = {}
+    for name, item in out.items():
+        if name == "status":
+            row[name] = Status(int(item)).label
+        elif name.startswith("trace."):
+            row[name] = np.asarray(item)[:length].tolist()
+        else:
+            row[name] = np.asarray(item).item()
+    return row

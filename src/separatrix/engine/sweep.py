@@ -1,0 +1,162 @@
+"""Sweeps: sets of trials that know their size and cost before they run."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from separatrix.engine.trial import Measure, Trial
+from separatrix.errors import SeparatrixError
+from separatrix.spec import Spec, digest
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """A set of trials, in order and without repetition.
+
+    >>> import separatrix as sx
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = Sweep.grid(sx.SignalTask(4, 3, 0.3), [sx.CNN(field=1), sx.LCN(field=1)], learner, samples=[8, 16], seeds=3)
+    >>> len(sweep)
+    12
+    """
+
+    trials: tuple[Trial, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "trials", tuple({trial.identity: trial for trial in self.trials}.values()))
+
+    @classmethod
+    def grid(
+        cls,
+        task: Any,
+        network: Any,
+        learner: Any,
+        samples: Any = 0,
+        seeds: Any = 1,
+        measure: Measure | None = None,
+    ) -> "Sweep":
+        """Every combination; each argument is one thing or several, and `seeds` a number of seeds or the seeds themselves."""
+        seeds = range(seeds) if isinstance(seeds, int) else seeds
+        parts = [_several(part) for part in (task, network, learner, samples, seeds)]
+        if not all(parts):
+            raise SeparatrixError("a sweep needs at least one task, network, learner, sample size and seed")
+        more = {} if measure is None else {"measure": measure}
+        return cls(tuple(Trial(*each, **more) for each in itertools.product(*parts)))
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
+
+    def __add__(self, other: "Sweep") -> "Sweep":
+        return Sweep(self.trials + other.trials)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounding:
+    """How sizes are rounded up so that one program serves many: to the next term of a geometric series of this ratio.
+
+    >>> Rounding(samples=2.0, sizes=1.0).up(100, 2.0), Rounding().up(100, 1.0)
+    (128, 100)
+    """
+
+    samples: float = 2.0
+    sizes: float = 1.0
+
+    @staticmethod
+    def up(count: int, ratio: float) -> int:
+        """The smallest rounded term of 8·ratio^i (or below 8, the count itself) that is at least `count`."""
+        if ratio <= 1 or count <= 8:
+            return count
+        power = math.ceil(math.log(count / 8) / math.log(ratio) - 1e-9)
+        return math.ceil(8 * ratio**power - 1e-9)
+
+
+def frame_of(trial: Trial, rounding: Rounding) -> Trial:
+    """The trial whose sizes a program is compiled for: this trial with its sizes rounded up.
+
+    It depends on the trial alone, never on its company, so that a trial runs in the same program in every sweep.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(20, 3, 0.3), sx.FCN(20), sx.Learner(rate=1.0, steps=5), samples=100)
+    >>> frame = frame_of(trial, Rounding(samples=2.0, sizes=2.0))
+    >>> frame.samples, frame.task.patches, frame.network.width
+    (128, 32, 32)
+    """
+
+    def grow(spec: Spec) -> Any:
+        return spec.replace(**{name: Rounding.up(count, rounding.sizes) for name, count in spec.sizes().items()})
+
+    # An embedding needs the true sizes, and so does a 2-D input, whose real windows are not the first ones of a larger one.
+    fixed = rounding.sizes <= 1 or trial.network.start is not None or len(trial.task.shape) != 2
+    task, network = (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
+    return trial.replace(task=task, network=network, samples=Rounding.up(trial.samples, rounding.samples), seed=0)
+
+
+def structure(frame: Trial) -> str:
+    """The identity of the program that a frame needs: its structure and sizes, blind to values.
+
+    >>> import separatrix as sx
+    >>> trials = Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), [sx.Learner(r, 5) for r in (1.0, 2.0)], samples=8)
+    >>> len({structure(trial) for trial in trials})
+    1
+    """
+    return digest(_skeleton(frame))
+
+
+def _skeleton(item: Any) -> Any:
+    if not isinstance(item, Spec):
+        return item
+    out: dict[str, Any] = {"class": f"{type(item).__module__}:{type(item).__qualname__}"}
+    plain = item.describe()
+    for field in dataclasses.fields(item):
+        given = getattr(item, field.name)
+        if isinstance(given, Spec):
+            out[field.name] = _skeleton(given)
+        elif field.metadata.get("kind") in ("value", "integer"):
+            out[field.name] = given is None
+        else:
+            out[field.name] = plain[field.name]
+    return out
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """Estimated work of one trial: floating-point operations and bytes of device memory.
+
+    >>> Cost(1.0, 2.0) + Cost(1.0, 5.0)
+    Cost(flops=2.0, bytes=5.0)
+    """
+
+    flops: float
+    bytes: float
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.flops + other.flops, max(self.bytes, other.bytes))
+
+
+def cost_of(frame: Trial) -> Cost:
+    """The work of a trial at its frame's sizes: forward and weight-gradient products of every step, and every measurement.
+
+    >>> import separatrix as sx
+    >>> cost_of(sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)).flops
+    265728.0
+    """
+    task, network, learner, measure = frame.task, frame.network, frame.learner, frame.measure
+    rows = {"empirical": learner.batch or frame.samples, "online": learner.batch, "population": 2 ** task.shape[0]}[learner.oracle]
+    held = rows if learner.oracle != "empirical" else frame.samples
+    forward = network.flops(task.shape)
+    times = len(measure.schedule(learner.steps))
+    flops = 2.0 * forward * rows * (learner.steps + times) + 1.0 * forward * measure.test * times
+    where = network.layout(task.shape).windows
+    patch, hidden = where.positions * where.span, where.positions * network.width
+    inputs = math.prod(task.shape)
+    bytes_ = 4.0 * ((held + measure.test) * (inputs + patch) + 4 * max(rows, measure.test) * hidden)
+    return Cost(flops, bytes_ + 16.0 * network.parameter_count(task.shape))
+
+
+def _several(part: Any) -> list[Any]:
+    return list(part) if isinstance(part, Iterable) and not isinstance(part, Spec | str) else [part]

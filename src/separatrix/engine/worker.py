@@ -1,0 +1,78 @@
+"""A worker process: reads chunks as JSON lines from its standard input, answers with rows on its standard output.
+
+It holds one core: XLA's own threads are off, so that workers do not fight for cores and a trial's arithmetic does not depend on
+how many cores there are. It ends when its standard input closes — that is, also when the driver is killed.
+"""
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+# Set before JAX starts, by the driver: see `environment`.
+FLAGS = "--xla_cpu_multi_thread_eigen=false"
+
+
+def environment(base: dict[str, str]) -> dict[str, str]:
+    """The environment of a worker: one CPU device, one thread.
+
+    >>> environment({})["JAX_PLATFORMS"]
+    'cpu'
+    """
+    flags = " ".join(filter(None, [base.get("XLA_FLAGS", ""), FLAGS]))
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
+    return base | single | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+
+
+def main() -> None:
+    """Serve chunks until standard input closes."""
+    # Answers go to a private copy of standard output; whatever a library prints goes to standard error.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    lines: list[str] = []
+    ready = threading.Condition()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            with ready:
+                lines.append(line)
+                ready.notify()
+        os._exit(0)  # the driver is gone: what is in flight is lost, what was answered is kept
+
+    threading.Thread(target=listen, daemon=True).start()
+
+    if hasattr(os, "sched_setaffinity"):
+        available = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]})
+
+    from separatrix.engine.programs import Programs, use_compilation_cache
+    from separatrix.errors import SeparatrixError
+    from separatrix.spec import from_message
+
+    use_compilation_cache()
+    programs = Programs()
+    while True:
+        with ready:
+            while not lines:
+                ready.wait()
+            line = lines.pop(0)
+        message = json.loads(line)
+        before = programs.tally
+        programs.tally = type(before)()
+        answer: dict[str, Any]
+        try:
+            trials = [from_message(each) for each in message["trials"]]
+            answer = {"rows": programs.run(trials, from_message(message["frame"]))}
+        except SeparatrixError as error:
+            answer = {"error": str(error)}
+        except Exception as error:
+            answer = {"error": f"a worker failed with {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+        answer["tally"] = vars(programs.tally)
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
