@@ -14,9 +14,19 @@ import jax
 
 from separatrix.engine.plan import Chunk, Plan
 from separatrix.engine.programs import Programs, Tally
-from separatrix.engine.worker import environment
 from separatrix.errors import SeparatrixError
 from separatrix.spec import to_message
+
+
+def environment(base: dict[str, str]) -> dict[str, str]:
+    """The environment of a worker: one CPU device, one thread.
+
+    >>> environment({})["JAX_PLATFORMS"]
+    'cpu'
+    """
+    flags = " ".join(filter(None, [base.get("XLA_FLAGS", ""), "--xla_cpu_multi_thread_eigen=false"]))
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return base | single | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
 
 
 class Finished(NamedTuple):

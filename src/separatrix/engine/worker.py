@@ -10,20 +10,6 @@ import sys
 import threading
 from typing import Any
 
-# Set before JAX starts, by the driver: see `environment`.
-FLAGS = "--xla_cpu_multi_thread_eigen=false"
-
-
-def environment(base: dict[str, str]) -> dict[str, str]:
-    """The environment of a worker: one CPU device, one thread.
-
-    >>> environment({})["JAX_PLATFORMS"]
-    'cpu'
-    """
-    flags = " ".join(filter(None, [base.get("XLA_FLAGS", ""), FLAGS]))
-    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
-    return base | single | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
-
 
 def main() -> None:
     """Serve chunks until standard input closes."""

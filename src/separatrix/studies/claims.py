@@ -1,0 +1,169 @@
+"""Claims: sentences of papers, and what the evidence says of them."""
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+Verdict = Literal["supported", "refuted", "undecided"]
+
+PAPERS = {
+    "malach": "Malach & Shalev-Shwartz, Computational Separation between Convolutional and Fully-Connected Networks (ICLR 2021)",
+    "lahoti": "Lahoti, Karp, Winston, Singh & Li, Role of Locality and Weight Sharing in Image-Based Tasks (ICLR 2024)",
+    "liang": "Liang, Singh, Parhi, Cloninger & Wang, The Inductive Bias of Convolutional Neural Networks (arXiv 2603.04807)",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper, where it stands, and the conditions under which the paper says it.
+
+    >>> Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k").paper
+    'lahoti'
+    """
+
+    id: str
+    statement: str
+    citation: str
+    conditions: str
+
+    def __post_init__(self):
+        if self.paper not in PAPERS:
+            raise UnknownNameError("paper", self.paper, PAPERS)
+
+    @property
+    def paper(self) -> str:
+        """The key of the paper, the first part of the id."""
+        return self.id.split(".")[0]
+
+
+class Bounded(Protocol):
+    """Anything with an estimate and bounds.
+
+    >>> hasattr(Bounded, "__mro__")
+    True
+    """
+
+    @property
+    def estimate(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """A number with its interval, what it was measured from, and what it is compared with.
+
+    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a reader needs beside it.
+
+    >>> Evidence("risk", 0.1, 0.08, 0.13, count=24, reference=0.5, baselines={"constant": 0.5}).plain()["high"]
+    0.13
+    """
+
+    name: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    count: int
+    level: float = 0.95
+    method: str = ""
+    reference: float | None = None
+    baselines: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, interval: Any, reference: float | None = None, **baselines: float) -> "Evidence":
+        """From an interval of the inference module."""
+        return cls(
+            name,
+            interval.estimate,
+            interval.low,
+            interval.high,
+            interval.count,
+            interval.level,
+            interval.method,
+            reference,
+            baselines,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, with no NaN or infinity (which JSON does not know)."""
+        return {key: _finite(item) for key, item in dataclasses.asdict(self).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A claim with its verdict: what the evidence says, why, and whether the experiment lay inside the paper's conditions.
+
+    >>> claim = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
+    >>> Finding(claim, "undecided", "no trial was run", conditions_met=None).plain()["verdict"]
+    'undecided'
+    """
+
+    claim: Claim
+    verdict: Verdict
+    reason: str
+    conditions_met: bool | None
+    evidence: tuple[Evidence, ...] = ()
+    outside: str = ""  # how the experiment lies outside the conditions
+
+    def plain(self) -> dict[str, Any]:
+        """The finding as it stands in claims.json."""
+        return {
+            "id": self.claim.id,
+            "paper": self.claim.paper,
+            "statement": self.claim.statement,
+            "citation": self.claim.citation,
+            "conditions": self.claim.conditions,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "conditions_met": self.conditions_met,
+            "outside": self.outside,
+            "evidence": [each.plain() for each in self.evidence],
+        }
+
+
+def decide_above(interval: Bounded, reference: float) -> Verdict:
+    """Whether a quantity is above a reference: yes or no only when its whole interval says so.
+
+    >>> decide_above(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0), decide_above(Evidence("x", 2.0, 0.5, 2.5, count=9), 1.0)
+    ('supported', 'undecided')
+    """
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return "undecided"
+    if interval.low > reference:
+        return "supported"
+    return "refuted" if interval.high < reference else "undecided"
+
+
+def decide_below(interval: Bounded, reference: float) -> Verdict:
+    """Whether a quantity is below a reference.
+
+    >>> decide_below(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0)
+    'refuted'
+    """
+    flipped: dict[Verdict, Verdict] = {"supported": "refuted", "refuted": "supported", "undecided": "undecided"}
+    return flipped[decide_above(interval, reference)]
+
+
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a conjunction: refuted if one part is, supported if all are.
+
+    >>> all_of(["supported", "undecided"]), all_of(["supported", "refuted"])
+    ('undecided', 'refuted')
+    """
+    seen = set(verdicts)
+    if not seen:
+        raise SeparatrixError("a verdict needs at least one part")
+    if "refuted" in seen:
+        return "refuted"
+    return "supported" if seen == {"supported"} else "undecided"
+
+
+def _finite(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _finite(each) for key, each in item.items()}
+    return None if isinstance(item, float) and not math.isfinite(item) else item

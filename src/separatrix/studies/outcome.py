@@ -1,0 +1,112 @@
+"""What a study leaves behind: findings, tables and figures, as data that a report can draw."""
+
+import dataclasses
+import math
+from typing import Any, Literal
+
+from separatrix.notes import Note
+from separatrix.studies.claims import Finding
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """Points of one kind in a figure, with their intervals.
+
+    `role` says what they are: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law" or
+    "bound" (a line from theory), "baseline" (a line to compare with).
+
+    >>> Series("CNN", x=(1.0, 2.0), y=(0.1, 0.2)).role
+    'measured'
+    """
+
+    label: str
+    x: tuple[Any, ...]
+    y: tuple[float | None, ...]
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+    role: Literal["measured", "samples", "law", "bound", "baseline"] = "measured"
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """One axis of a figure.
+
+    >>> Axis("samples", log=True).log
+    True
+    """
+
+    label: str
+    log: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """A figure as data: drawn on demand, and downloadable. Text on the x axis makes it a figure of categories.
+
+    >>> Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()).name
+    'risk'
+    """
+
+    name: str
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    caption: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableData:
+    """A table of a report: column names and rows of plain values.
+
+    >>> TableData("risks", "Risks", ("network", "risk"), (("CNN", 0.1),)).columns
+    ('network', 'risk')
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """Everything a study found.
+
+    >>> Outcome(findings=()).plain()["figures"]
+    []
+    """
+
+    findings: tuple[Finding, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[TableData, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """The outcome as plain values without NaN or infinity."""
+        return {
+            "findings": [finding.plain() for finding in self.findings],
+            "figures": [_clean(dataclasses.asdict(figure)) for figure in self.figures],
+            "tables": [_clean(dataclasses.asdict(table)) for table in self.tables],
+            "notes": [dataclasses.asdict(note) for note in self.notes],
+        }
+
+
+def figure_from(plain: dict[str, Any]) -> Figure:
+    """A figure from its plain values.
+
+    >>> figure_from(_clean(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
+    'Risk'
+    """
+    series = tuple(Series(**{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()}) for each in plain["series"])
+    return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])
+
+
+def _clean(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _clean(each) for key, each in item.items()}
+    if isinstance(item, tuple | list):
+        return [_clean(each) for each in item]
+    if isinstance(item, float) and not math.isfinite(item):
+        return None
+    return item
