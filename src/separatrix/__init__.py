@@ -10,31 +10,60 @@
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Public names and where they live. They are imported when first used, so that `separatrix --help` need not load JAX.
+if TYPE_CHECKING:
+    from separatrix.engine import Device, Lab, Ledger, Measure, Plan, Sweep, Table, Trial
+    from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
+    from separatrix.learners import Constant, Learner, Ramp, Schedule, Stages, Status, Stop, two_step
+    from separatrix.networks import (
+        CNN,
+        FCN,
+        LCN,
+        LSA,
+        Activation,
+        ClippedReLU,
+        Initial,
+        Network,
+        Params,
+        ReLU,
+        Tanh,
+        distance,
+        embed,
+    )  # fmt: skip
+    from separatrix.notes import Note
+    from separatrix.probes import PROBES, Moment, probe
+    from separatrix.spec import Spec, choice, size, static, value
+    from separatrix.tasks import PatternTask, Sample, SignalTask, Task
+
+# Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps this list and the one above equal.
 _HOMES = {
-    "separatrix.spec": ["Spec", "choice", "size", "static", "value"],
-    "separatrix.errors": ["ParameterError", "SeparatrixError", "UnknownNameError"],
-    "separatrix.notes": ["Note"],
-    "separatrix.tasks": ["PatternTask", "Sample", "SignalTask", "Task"],
-    "separatrix.networks": [
+    "engine": ["Device", "Lab", "Ledger", "Measure", "Plan", "Sweep", "Table", "Trial"],
+    "errors": ["ParameterError", "SeparatrixError", "UnknownNameError"],
+    "learners": ["Constant", "Learner", "Ramp", "Schedule", "Stages", "Status", "Stop", "two_step"],
+    "networks": [
         "CNN", "FCN", "LCN", "LSA", "Activation", "ClippedReLU", "Initial", "Network", "Params", "ReLU", "Tanh", "distance", "embed",
     ],
-    "separatrix.learners": ["Constant", "Learner", "Ramp", "Schedule", "Stages", "Status", "Stop", "two_step"],
-    "separatrix.probes": ["PROBES", "Moment", "probe"],
-    "separatrix.engine": ["Device", "Lab", "Ledger", "Measure", "Plan", "Sweep", "Table", "Trial"],
+    "notes": ["Note"],
+    "probes": ["PROBES", "Moment", "probe"],
+    "spec": ["Spec", "choice", "size", "static", "value"],
+    "tasks": ["PatternTask", "Sample", "SignalTask", "Task"],
 }  # fmt: skip
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME, "__version__"])
+__all__ = [
+    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "Constant", "Device", "Initial", "Lab", "Learner", "Ledger",
+    "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatternTask", "Plan", "Ramp", "ReLU", "Sample", "Schedule",
+    "SeparatrixError", "SignalTask", "Spec", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError",
+    "__version__", "choice", "distance", "embed", "probe", "size", "static", "two_step", "value",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"separatrix.{home}"), name)
     raise AttributeError(f"module 'separatrix' has no attribute '{name}'")
 
 

@@ -42,7 +42,7 @@ class UnknownNameError(SeparatrixError, LookupError):
     """
 
     def __init__(self, what: str, name: str, known: Iterable[str]):
-        known = sorted(known)
+        known, name = sorted(known), str(name)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         if near:
             hint = f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
@@ -57,7 +57,10 @@ def shown(value: Any, limit: int = 60) -> str:
     >>> shown("x" * 100)[-5:]
     'xx...'
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # an integer of more digits than Python prints, or a user's own class
+        text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -79,23 +82,29 @@ def check_integer(owner: str, name: str, value: Any, low: int | None = None, hig
     separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got 0
     """
     good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not good or (low is not None and value < low) or (high is not None and value > high):
+    if not good or (low is not None and int(value) < low) or (high is not None and int(value) > high):
         raise ParameterError(owner, name, f"an integer{_bounds(low, high)}", value)
 
 
-def check_number(
-    owner: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False
-) -> None:
+def check_number(owner: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False) -> None:
     """Raise `ParameterError` unless `value` is a finite number in [low, high] (or (low, high] with `open_low`).
 
     >>> check_number("SignalTask", "noise", 0.0, low=0, open_low=True)
     Traceback (most recent call last):
     separatrix.errors.ParameterError: the `noise` of SignalTask must be a number > 0, got 0.0
     """
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    below = good and low is not None and (value <= low if open_low else value < low)
-    if not good or below or (high is not None and value > high):
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and _finite(value)
+    number = float(value) if good else math.nan
+    below = low is not None and (number <= low if open_low else number < low)
+    if not good or below or (high is not None and number > high):
         raise ParameterError(owner, name, f"a number{_bounds(low, high, open_low)}", value)
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        return False
 
 
 def check_choice(owner: str, name: str, value: Any, choices: Iterable[str]) -> None:

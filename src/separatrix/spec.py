@@ -13,12 +13,37 @@ import dataclasses
 import hashlib
 import importlib
 import json
+import math
+import numbers
+import types
+from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
 import numpy as np
 
-from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number, shown
+from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
+
+LARGEST_SIZE = 2**31 - 1  # array sizes are 32-bit integers in compiled programs
+LARGEST_INTEGER = 2**63 - 1  # and other integers 64-bit ones in the ledger
+
+
+def _canonical(kind: type, number: type) -> Callable[[Any], Any]:
+    """A converter that makes 1 and 1.0, or NumPy's scalars, the same value; what is no number is left for the check."""
+
+    def convert(given: Any) -> Any:
+        if isinstance(given, number) and not isinstance(given, bool):
+            try:
+                return kind(given)
+            except OverflowError:  # an integer beyond every float
+                return given
+        return given
+
+    return convert
+
+
+as_integer = _canonical(int, numbers.Integral)
+as_float = _canonical(float, numbers.Real)
 
 
 def size(low: int = 1, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
@@ -30,7 +55,7 @@ def size(low: int = 1, high: int | None = None, default: Any = dataclasses.MISSI
     Traceback (most recent call last):
     separatrix.errors.ParameterError: the `length` of Line must be an integer >= 1, got 0
     """
-    return eqx.field(default=default, metadata={"kind": "size", "low": low, "high": high})
+    return eqx.field(converter=as_integer, default=default, metadata={"kind": "size", "low": low, "high": high})
 
 
 def value(
@@ -47,8 +72,9 @@ def value(
     >>> Noise(0.5).scale
     0.5
     """
-    kind = "integer" if integer else "value"
-    return eqx.field(default=default, metadata={"kind": kind, "low": low, "high": high, "open_low": open_low})
+    kind, convert = ("integer", as_integer) if integer else ("value", as_float)
+    metadata = {"kind": kind, "low": low, "high": high, "open_low": open_low}
+    return eqx.field(converter=convert, default=default, metadata=metadata)
 
 
 def static(low: int | None = None, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
@@ -59,7 +85,7 @@ def static(low: int | None = None, high: int | None = None, default: Any = datac
     >>> Grid().stride
     1
     """
-    return eqx.field(static=True, default=default, metadata={"kind": "static", "low": low, "high": high})
+    return eqx.field(static=True, converter=as_integer, default=default, metadata={"kind": "static", "low": low, "high": high})
 
 
 def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
@@ -93,20 +119,29 @@ class Spec(eqx.Module):
                 continue
             match meta.get("kind"):
                 case "size":
-                    check_integer(owner, field.name, given, meta["low"], meta["high"])
+                    _check_size(owner, field.name, given, meta["low"], meta["high"])
                 case "integer":
                     check_integer(owner, field.name, given, meta["low"], meta["high"])
+                    if given > LARGEST_INTEGER:
+                        raise ParameterError(owner, field.name, "below 2^63", given)
                 case "value":
                     check_number(owner, field.name, given, meta["low"], meta["high"], meta["open_low"])
                 case "choice":
                     check_choice(owner, field.name, given, meta["options"])
                 case "static":
                     if meta["low"] is not None:
-                        check_integer(owner, field.name, given, meta["low"], meta["high"])
+                        _check_size(owner, field.name, given, meta["low"], meta["high"])
+                    elif isinstance(field.default, bool) and not isinstance(given, bool):
+                        raise ParameterError(owner, field.name, "True or False", given)
+                    elif isinstance(field.default, tuple) and not isinstance(given, tuple):
+                        raise ParameterError(owner, field.name, "a tuple", given)
                     _check_plain(owner, field.name, given)
                 case _:
-                    if given is not None and not isinstance(given, Spec):
-                        raise ParameterError(owner, field.name, "a spec (or None)", given)
+                    _check_part(owner, field.name, given, field.type)
+        self.check()
+
+    def check(self) -> None:
+        """Rules that tie fields together: raise `ParameterError` here. Each field has been checked on its own before."""
 
     def describe(self) -> dict[str, Any]:
         """The spec as a dictionary of plain values, with its type's name first."""
@@ -214,9 +249,27 @@ def _tupled(item: Any) -> Any:
     return tuple(_tupled(part) for part in item) if isinstance(item, list) else item
 
 
+def _check_size(owner: str, name: str, item: Any, low: int | None, high: int | None) -> None:
+    check_integer(owner, name, item, low, high)
+    if item > LARGEST_SIZE:
+        raise ParameterError(owner, name, "below 2^31", item)
+
+
+def _check_part(owner: str, name: str, item: Any, annotation: Any) -> None:
+    allowed = annotation if isinstance(annotation, type | types.UnionType) else Spec | None
+    if not isinstance(item, allowed):
+        kinds = allowed.__args__ if isinstance(allowed, types.UnionType) else (allowed,)
+        words = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in kinds)
+        raise ParameterError(owner, name, f"of type {words}", item)
+
+
 def _check_plain(owner: str, name: str, item: Any) -> None:
     if isinstance(item, tuple):
         for part in item:
             _check_plain(owner, name, part)
     elif not (item is None or isinstance(item, str | bool | int | float | np.integer | np.floating)):
-        raise ParameterError(owner, name, "plain values (numbers, strings, flags, or tuples of them)", shown(item))
+        raise ParameterError(owner, name, "plain values (numbers, strings, flags, or tuples of them)", item)
+    elif isinstance(item, float | np.floating) and not math.isfinite(item):
+        raise ParameterError(owner, name, "finite", item)
+    elif isinstance(item, int | np.integer) and abs(int(item)) > LARGEST_INTEGER:
+        raise ParameterError(owner, name, "below 2^63", item)

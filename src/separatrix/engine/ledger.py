@@ -72,12 +72,12 @@ def explained(doing: str) -> Iterator[None]:
         raise SeparatrixError(f"cannot {doing}: {error.strerror or error}{where}") from error
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Have `write` make a file under a temporary name, then put it in place: readers see the old file or the new one, whole.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_whole(folder / "note.txt", lambda path: path.write_text("hello") and None)
+    >>> write_whole(folder / "note.txt", lambda path: path.write_text("hello"))
     >>> [file.name for file in folder.iterdir()]
     ['note.txt']
     """
@@ -108,7 +108,7 @@ def write_json(path: Path, value: Any) -> None:
     {'a': 1}
     """
     text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    write_whole(path, lambda target: target.write_text(text, encoding="utf-8") and None)
+    write_whole(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
 class Ledger:
@@ -134,9 +134,7 @@ class Ledger:
             raise SeparatrixError(f"the output folder {path} is a file; choose another with --out")
         with explained(f"use the output folder {path}"):
             if path.is_dir() and any(path.iterdir()) and not (path / MARK).exists():
-                raise SeparatrixError(
-                    f"the output folder {path} is not empty and was not made by separatrix; choose another with --out"
-                )
+                raise SeparatrixError(f"the output folder {path} is not empty and was not made by separatrix; choose another with --out")
             path.mkdir(parents=True, exist_ok=True)
         ledger = cls(path)
         with explained(f"write to the output folder {path}"):

@@ -9,7 +9,7 @@ from jaxtyping import Array
 
 from separatrix.errors import ParameterError
 from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
-from separatrix.networks import Frame, Network, Params
+from separatrix.networks import Frame, Network, Params, windows
 from separatrix.probes import Moment, find_probe
 from separatrix.spec import Spec, choice, digest, flatten, size, static, value
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
@@ -34,7 +34,7 @@ class Measure(Spec):
     times: int = static(low=1, default=1)
     spacing: str = choice("even", "log", default="even")
 
-    def __check_init__(self):
+    def check(self) -> None:
         for name in self.probes:
             find_probe(name)
 
@@ -43,7 +43,7 @@ class Measure(Spec):
         if self.spacing == "even":
             raw = np.linspace(0, steps, self.times + 1)
         else:
-            raw = np.concatenate([[0], np.geomspace(1, steps, self.times)])
+            raw = np.concatenate([[0], np.geomspace(steps, 1, self.times)])  # downwards: one time is the last step, not the first
         return np.unique(np.round(raw).astype(np.int64))
 
 
@@ -66,11 +66,12 @@ class Trial(Spec):
     seed: int = value(low=0, default=0, integer=True)
     measure: Measure = Measure()
 
-    def __check_init__(self):
+    def check(self) -> None:
         if self.learner.oracle == "empirical" and self.samples < 1:
             raise ParameterError("Trial", "samples", "at least 1 for the empirical oracle", self.samples)
         if self.learner.oracle != "empirical" and self.samples:
             raise ParameterError("Trial", "samples", f"0 for the {self.learner.oracle} oracle", self.samples)
+        windows(self.task.shape, self.network.field, self.network.stride)  # refuses a field that does not fit the input
         for name in self.measure.probes:
             needs = find_probe(name).needs
             if needs == "start" and self.network.start is None:

@@ -1,6 +1,7 @@
 """Schedules: numbers that change while a learner runs (a learning rate, the threshold of an activation)."""
 
 import abc
+import numbers
 from typing import Any
 
 import jax.numpy as jnp
@@ -71,4 +72,4 @@ def as_schedule(given: Any) -> Any:
     >>> as_schedule(2.0)
     Constant(level=2.0)
     """
-    return Constant(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
+    return Constant(given) if isinstance(given, numbers.Real) and not isinstance(given, bool) else given

@@ -83,7 +83,7 @@ class Distance(NamedTuple):
 
 
 def distance(params: Params, start: Network, shape: tuple[int, ...]) -> Distance:
-    """Norms of a full network's weights outside its units' windows, and of what differs between windows inside them.
+    """Norms of a full (or local) network's weights outside its units' windows, and of what differs between windows inside them.
 
     >>> import jax
     >>> from separatrix.networks import CNN
@@ -95,6 +95,8 @@ def distance(params: Params, start: Network, shape: tuple[int, ...]) -> Distance
     """
     where = windows(shape, start.field, start.stride)
     wide = params.weights.reshape(where.positions, start.width, -1, where.channels)
+    if wide.shape[2] * where.channels == where.span:  # a local network: nothing lies outside its windows
+        return Distance(jnp.zeros(()), jnp.linalg.norm(wide - wide.mean(0)))
     index = np.arange(where.positions)[:, None], where.places()
     seen = wide[index[0], :, index[1], :]  # (positions, area, width, channels)
     outside = wide.at[index[0], :, index[1], :].set(0.0)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key
 from separatrix.errors import ParameterError
 from separatrix.networks.activations import LSA, Activation, ReLU
 from separatrix.networks.initial import Initial
-from separatrix.networks.windows import Windows, windows
+from separatrix.networks.windows import Windows, per_axis, windows
 from separatrix.spec import Spec, choice, size, static
 from separatrix.streams import draw, named, normal
 
@@ -88,15 +88,23 @@ class Network(Spec):
     initial: Initial = Initial()
     start: Any = None
 
-    def __check_init__(self):
+    def check(self) -> None:
         if self.connectivity == "full" and self.field is not None:
             raise ParameterError("Network", "field", "None for a fully connected network", self.field)
         if self.connectivity != "full" and self.field is None:
             raise ParameterError("Network", "field", "given for a local or shared network", None)
+        for name, given in (("field", self.field), ("stride", self.stride)):
+            if given is not None or name == "stride":
+                axes = len(given) if isinstance(given, tuple) else 1
+                per_axis(given, min(max(axes, 1), 2), "Network", name)
         if self.initial.weights == "signs" and not self.bias:
             raise ParameterError("Network", "bias", "True with the 'signs' initialisation, which sets it", self.bias)
         if self.start is not None and not isinstance(self.start, Network):
             raise ParameterError("Network", "start", "a Network or None", self.start)
+        if self.start is not None:
+            for name in ("activation", "readout", "bias", "offset"):
+                if getattr(self.start, name) != getattr(self, name):
+                    raise ParameterError("Network", "start", f"a network with the same `{name}`", getattr(self.start, name))
 
     def layout(self, shape: tuple[int, ...], within: Frame | None = None) -> Layout:
         """Lay the network over inputs of `shape`, in arrays of the sizes of `within`."""

@@ -57,11 +57,15 @@ class Windows(NamedTuple):
         (3, 2, 5)
         """
         rows = x.shape[0]
-        if self.positions == 1:
+        if self.field == self.space:
             return x.reshape(1, rows, self.span).swapaxes(1, 2)
         flat = x.reshape(rows, -1, self.channels)
         seen = flat[:, self.places(), :]  # (rows, positions, area, channels)
         return seen.reshape(rows, self.positions, self.span).transpose(1, 2, 0)
+
+
+def _positive(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1
 
 
 def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
@@ -70,8 +74,8 @@ def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
     >>> per_axis(3, 2, "Network", "field")
     (3, 3)
     """
-    out = (given,) * axes if isinstance(given, int | np.integer) else tuple(given)
-    if len(out) != axes or any(not isinstance(n, int | np.integer) or n < 1 for n in out):
+    out = given if isinstance(given, tuple) else (given,) * axes
+    if len(out) != axes or not all(_positive(n) for n in out):
         raise ParameterError(owner, name, f"a positive integer or a tuple of {axes} of them for this input", given)
     return tuple(int(n) for n in out)
 

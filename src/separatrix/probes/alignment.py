@@ -1,7 +1,7 @@
 """Alignment: how far a network's filters point along the task's signal."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from separatrix.networks import Layout, Params
 from separatrix.probes.base import Moment, probe, require_direction
@@ -34,16 +34,25 @@ def unit_mean(values: Float[Array, "groups width"], layout: Layout) -> Float[Arr
     return (values * real).sum() / real.sum()
 
 
-def _best_place(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Array:
-    inner = along(params.weights, direction, layout)
-    return jnp.argmax(inner, axis=-1, keepdims=True)
+def _best_place(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Int[Array, "groups width 1"]:
+    # Padded patches have inner product 0, which would beat patches that all point away from the signal.
+    real = layout.inside.reshape(-1, layout.windows.channels).max(1) > 0
+    return jnp.argmax(jnp.where(real, along(params.weights, direction, layout), -jnp.inf), axis=-1, keepdims=True)
+
+
+def _at(values: Float[Array, "groups width area"], place: Int[Array, "groups width 1"]) -> Float[Array, "groups width"]:
+    return jnp.take_along_axis(values, place, -1)[..., 0]
+
+
+def _best(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Float[Array, "groups width"]:
+    return _at(along(params.weights, direction, layout), _best_place(params, direction, layout))
 
 
 @probe("alignment", needs="direction")
 def alignment(moment: Moment) -> Float[Array, ""]:
     """<w, w*>/||w||, the mean over units; a unit that sees several patches counts by its best one."""
     direction = require_direction(moment)
-    inner = along(moment.params.weights, direction, moment.layout).max(-1)
+    inner = _best(moment.params, direction, moment.layout)
     norm = jnp.linalg.norm(moment.params.weights, axis=-1)
     return unit_mean(inner / jnp.where(norm > 0, norm, 1.0), moment.layout)
 
@@ -52,7 +61,7 @@ def alignment(moment: Moment) -> Float[Array, ""]:
 def drift(moment: Moment) -> Float[Array, ""]:
     """The norm of the part of a unit's weights that is orthogonal to the signal at its best patch, the mean over units."""
     direction = require_direction(moment)
-    inner = along(moment.params.weights, direction, moment.layout).max(-1)
+    inner = _best(moment.params, direction, moment.layout)
     total = jnp.sum(moment.params.weights**2, -1)
     return unit_mean(jnp.sqrt(jnp.maximum(total - inner**2, 0.0)), moment.layout)
 
@@ -65,4 +74,4 @@ def signal_gradient(moment: Moment) -> Float[Array, ""]:
         return jnp.zeros(())
     place = _best_place(moment.params, direction, moment.layout)
     push = -along(moment.gradient.weights, direction, moment.layout)
-    return unit_mean(jnp.take_along_axis(push, place, -1)[..., 0], moment.layout)
+    return unit_mean(_at(push, place), moment.layout)

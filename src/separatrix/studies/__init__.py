@@ -1,29 +1,13 @@
 """Studies: the sweeps, claims and figures that reproduce one theorem or figure."""
 
-from typing import Any
-
-from separatrix.errors import UnknownNameError
 from separatrix.studies.claims import PAPERS, Claim, Evidence, Finding, all_of, decide_above, decide_below
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData, figure_from
-from separatrix.studies.signal_first import SignalFirst
-from separatrix.studies.study import SCALES, Study, seeds_from
-
-STUDIES: dict[str, Study[Any]] = {study.name: study for study in (SignalFirst(),)}
-
-
-def find_study(name: str) -> Study[Any]:
-    """The study called `name`.
-
-    >>> find_study("signal-frist")
-    Traceback (most recent call last):
-    separatrix.errors.UnknownNameError: there is no study `signal-frist`; did you mean `signal-first`?
-    """
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
-    return STUDIES[name]
-
+from separatrix.studies.registry import STUDIES, find_study
+from separatrix.studies.runner import Job, jobs, plan_jobs, run_jobs, split_changes
+from separatrix.studies.study import SCALES, Study, change_settings, seeds_from
 
 __all__ = [
-    "PAPERS", "SCALES", "STUDIES", "Axis", "Claim", "Evidence", "Figure", "Finding", "Outcome", "Series", "Study", "TableData",
-    "all_of", "decide_above", "decide_below", "figure_from", "find_study", "seeds_from",
+    "PAPERS", "SCALES", "STUDIES", "Axis", "Claim", "Evidence", "Figure", "Finding", "Job", "Outcome", "Series", "Study",
+    "TableData", "all_of", "change_settings", "decide_above", "decide_below", "figure_from", "find_study", "jobs", "plan_jobs",
+    "run_jobs", "seeds_from", "split_changes",
 ]  # fmt: skip

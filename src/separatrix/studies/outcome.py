@@ -98,7 +98,8 @@ def figure_from(plain: dict[str, Any]) -> Figure:
     >>> figure_from(_clean(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
     'Risk'
     """
-    series = tuple(Series(**{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()}) for each in plain["series"])
+    listed: list[dict[str, Any]] = [{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()} for each in plain["series"]]
+    series = tuple(Series(**each) for each in listed)
     return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])
 
 

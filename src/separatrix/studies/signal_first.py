@@ -79,10 +79,7 @@ def signal_learners(patches: int, bias: float, steps: int) -> dict[str, Learner]
     Constant(level=15.0)
     """
     rates = {"CNN": 3.0, "LCN": 1.5 * patches, "FCN": 3.0 * patches}
-    return {
-        name: Learner(rate=rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, bias, share=0.5))
-        for name, rate in rates.items()
-    }
+    return {name: Learner(rate=rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, bias, share=0.5)) for name, rate in rates.items()}
 
 
 class SignalFirst(Study[SignalFirstSettings]):
@@ -107,10 +104,7 @@ class SignalFirst(Study[SignalFirstSettings]):
         task = SignalTask(s.patches, s.dimension, s.noise)
         networks, learners = signal_networks(s.patches, s.bias), signal_learners(s.patches, s.bias, s.steps)
         measure = Measure(probes=("risk", "alignment", "drift", "signal_gradient"), test=8192, times=20)
-        return {
-            name: Sweep.grid(task, networks[name], learners[name], s.samples, seeds_from(s.seed, s.seeds), measure)
-            for name in NAMES
-        }
+        return {name: Sweep.grid(task, networks[name], learners[name], s.samples, seeds_from(s.seed, s.seeds), measure) for name in NAMES}
 
     def conclude(self, lab: Lab, settings: SignalFirstSettings) -> Outcome:
         s = settings
@@ -196,9 +190,7 @@ class SignalFirst(Study[SignalFirstSettings]):
 
         last = max((int(frame["steps"].max()) for frame in frames.values()), default=1)
         lines = tuple(
-            Series(f"{name} ({level:.2g})", (0, last), (level, level), role="baseline")
-            for name, level in baselines.items()
-            if level > 0
+            Series(f"{name} ({level:.2g})", (0, last), (level, level), role="baseline") for name, level in baselines.items() if level > 0
         )
         dots = tuple(
             Series(name, tuple(frame["alignment"].tolist()), tuple(frame["risk"].tolist()), role="samples")

@@ -1,7 +1,7 @@
 """What a task is."""
 
 import abc
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from jaxtyping import Array, Float, Key
 
@@ -47,14 +47,14 @@ class Task(Spec):
         """The shape of one input: (length, channels) or (height, width, channels)."""
 
     @abc.abstractmethod
-    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Self | None = None) -> Sample:
+    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         """`rows` labelled inputs given the hidden truth.
 
         `within` is this task at the sizes that arrays must have; where it is larger than the task itself, the surplus entries
         are zero and the rest is what it would be without padding. A task without `size` fields ignores it.
         """
 
-    def truth(self, key: Key[Array, ""], within: Self | None = None) -> Any:
+    def truth(self, key: Key[Array, ""], within: Any = None) -> Any:
         """What is hidden from the learner and fixed within a trial (the signal vector, the order of the bits)."""
         del key, within
         return None

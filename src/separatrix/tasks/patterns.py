@@ -1,6 +1,6 @@
 """The k-patterns of Malach & Shalev-Shwartz: labels set by a few consecutive bits."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +55,7 @@ class PatternTask(Task):
     spread: bool = static(default=False)
     hidden: bool = static(default=False)
 
-    def __check_init__(self):
+    def check(self) -> None:
         check_integer("PatternTask", "window", self.window, 1, self.bits)
         if self.rule != "parity":
             check_integer("PatternTask", "window", self.window, 1, LARGEST_TABLE)
@@ -92,7 +92,7 @@ class PatternTask(Task):
             return draw(sign, key, (2**self.window,))
         return jnp.zeros((0,), jnp.float32)
 
-    def truth(self, key: Key[Array, ""], within: Self | None = None) -> PatternTruth:
+    def truth(self, key: Key[Array, ""], within: Any = None) -> PatternTruth:
         order = jnp.argsort(draw(uniform, key, (self.bits,))) if self.hidden else jnp.arange(self.bits)
         return PatternTruth(order, self.rule_table())
 
@@ -108,7 +108,7 @@ class PatternTask(Task):
         """The input distribution: independent signs, +1 with `probability`. Override for another one."""
         return jnp.where(draw(uniform, key, (rows, self.bits)) < self.probability, 1.0, -1.0)
 
-    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Self | None = None) -> Sample:
+    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         x = self.inputs(key, rows)
         return Sample(x[:, truth.order, None], self.label(x, truth))
 

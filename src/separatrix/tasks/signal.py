@@ -1,6 +1,6 @@
 """The dynamic signal distribution of Lahoti et al.: a signal that may sit in any patch, in noise."""
 
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +45,7 @@ class SignalTask(Task):
     unevenness: float | None = value(low=0, high=1, default=None)
     dependence: float | None = value(low=0, high=1, default=None)
 
-    def __check_init__(self):
+    def check(self) -> None:
         if self.signals > self.patches:
             raise ParameterError("SignalTask", "signals", f"at most its patches ({self.patches})", self.signals)
         if self.label == "product" and self.signals != 2:
@@ -57,7 +57,7 @@ class SignalTask(Task):
     def shape(self) -> tuple[int, int]:
         return (self.patches, self.dimension)
 
-    def truth(self, key: Key[Array, ""], within: Self | None = None) -> Float[Array, " channels"]:
+    def truth(self, key: Key[Array, ""], within: Any = None) -> Float[Array, " channels"]:
         frame = within or self
         raw = draw(normal, key, (frame.dimension,)) * (jnp.arange(frame.dimension) < self.dimension)
         return raw / jnp.linalg.norm(raw)
@@ -65,7 +65,7 @@ class SignalTask(Task):
     def direction(self, truth: Float[Array, " channels"]) -> Float[Array, " channels"]:
         return truth
 
-    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Self | None = None) -> Sample:
+    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         frame = within or self
         patch = jnp.arange(frame.patches)
         signs = draw(sign, named(key, "signs"), (rows, self.signals))
@@ -85,7 +85,7 @@ class SignalTask(Task):
         inside = (patch < self.patches)[:, None] & (jnp.arange(frame.dimension) < self.dimension)
         return Sample((self.noise * noise + signal[:, :, None] * truth) * inside, y)
 
-    def _places(self, key: Key[Array, ""], rows: int, frame: Self) -> Int[Array, "rows signals"]:
+    def _places(self, key: Key[Array, ""], rows: int, frame: Any) -> Int[Array, "rows signals"]:
         """The patches that carry the signal, distinct and uniform."""
         if self.position == "fixed":
             return jnp.zeros((rows, 1), jnp.int32)

@@ -1,0 +1,134 @@
+"""The command line: parse, call, print. Results go to standard output, everything else to standard error.
+
+Nothing heavy is imported before a command needs it, so that `--help` answers at once.
+"""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from separatrix import __version__
+from separatrix.errors import SeparatrixError
+
+app = typer.Typer(
+    name="separatrix",
+    help="Measure where neural architectures part: run studies, get verdicts on the claims of papers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Scale = Annotated[str, typer.Option("--scale", help="quick (seconds), laptop (minutes) or full (a GPU).")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives independent data and networks.")]
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Where results go; the same folder resumes. [default: results/NAME-SCALE]")]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="Start no new work after this long, as in 90s, 2m or 1h.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan (trials, programs, FLOPs, memory, time) and stop.")]
+Set = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change a setting, as in signal-first.seeds=24.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Workers = Annotated[int, typer.Option("--workers", min=-1, help="Worker processes; 0 runs in this process, -1 is one a core.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"separatrix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    del version
+
+
+@app.command("list")
+def list_studies(json: Json = False) -> None:
+    """List the studies and their claims."""
+    from separatrix.cli.commands import list_studies
+
+    list_studies(json)
+
+
+@app.command()
+def run(
+    study: str,
+    scale: Scale = "quick",
+    seed: Seed = 0,
+    out: Out = "",
+    budget: Budget = "",
+    dry_run: DryRun = False,
+    set_: Set = [],  # noqa: B006
+    json: Json = False,
+    quiet: Quiet = False,
+    workers: Workers = -1,
+) -> None:
+    """Run one study."""
+    from separatrix.cli.commands import Request, run_request
+
+    run_request(Request([study], study, scale, seed, out, budget, dry_run, set_, json, quiet, workers))
+
+
+@app.command()
+def verify(
+    scale: Scale = "quick",
+    seed: Seed = 0,
+    out: Out = "",
+    budget: Budget = "",
+    dry_run: DryRun = False,
+    set_: Set = [],  # noqa: B006
+    json: Json = False,
+    quiet: Quiet = False,
+    workers: Workers = -1,
+) -> None:
+    """Run every study and print the verdict on every claim."""
+    from separatrix.cli.commands import Request, run_request
+
+    run_request(Request([], "verify", scale, seed, out, budget, dry_run, set_, json, quiet, workers))
+
+
+@app.command()
+def report(folder: Annotated[str, typer.Argument(metavar="DIR")], json: Json = False, quiet: Quiet = False) -> None:
+    """Write the report of a results folder anew."""
+    from separatrix.cli.commands import rewrite_report
+
+    rewrite_report(folder, json, quiet)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Check this installation and machine."""
+    from separatrix.cli.doctor import doctor
+
+    doctor(json)
+
+
+def main() -> None:
+    """The `separatrix` command: one sentence instead of a traceback, and exit status 0, 1 or 2."""
+    try:
+        app()
+    except SeparatrixError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        _fail("interrupted")
+    except BrokenPipeError:
+        # The reader of our output has gone; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("SEPARATRIX_DEBUG"):
+            raise
+        what = next(iter(str(error).splitlines()), "")
+        _fail(f"internal error, please report it: {type(error).__name__}: {what} (SEPARATRIX_DEBUG=1 shows where)")
+
+
+def _fail(sentence: str) -> Any:
+    print(f"separatrix: {sentence}", file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Where to buy the next trials: a pure function of what has been observed.
+
+Cost grows with the resource, so the search starts low and climbs by factors of two until trials succeed, then
+spends each further batch where the variance of the log threshold is expected to shrink most for its cost. Nothing here
+knows how trials are run: the caller runs what `propose` asks for, adds the outcomes, and asks again until it gets
+nothing. The same observations always give the same proposal.
+"""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from separatrix.errors import check_integer, check_number
+from separatrix.inference.psychometric import Surface, Tally, likelihood_surface, merge
+from separatrix.inference.thresholds import Threshold, estimate_threshold
+
+StopReason = Literal["width", "trials", "left-censored", "right-censored"]
+CellName = TypeVar("CellName", bound=Hashable)
+
+
+class Proposal(NamedTuple):
+    """Trials to run at one resource.
+
+    >>> Proposal(resource=64, repetitions=4).repetitions
+    4
+    """
+
+    resource: float
+    repetitions: int
+
+
+class CellProposal(NamedTuple):
+    """Trials to run at one resource of one cell.
+
+    >>> CellProposal(cell=("cnn", 20, 20), resource=16, repetitions=4).resource
+    16
+    """
+
+    cell: Hashable
+    resource: float
+    repetitions: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a search is asked for: the range, the precision, the budget.
+
+    `width` is the wanted high/low ratio of the interval in natural log units (.7: a factor of two from end to end).
+    `start` is where bracketing begins, if something better than `minimum` is known; `lookahead` is how many levels are
+    climbed at once (more fills an accelerator, fewer saves work); `cost_power` says how cost grows with the resource.
+
+    >>> Plan(minimum=8, maximum=64).grid()
+    (8, 11, 16, 23, 32, 45, 64)
+    """
+
+    minimum: float
+    maximum: float
+    width: float = 0.7
+    max_trials: int = 400
+    start: float | None = None
+    repetitions: int = 4
+    lookahead: int = 1
+    censor_trials: int = 8
+    probability: float = 0.5
+    level: float = 0.95
+    guess: float = 0.0
+    ratio: float = math.sqrt(2)
+    integer: bool = True
+    cost_power: float = 1.0
+
+    def __post_init__(self):
+        check_number("Plan", "minimum", self.minimum, low=0, open_low=True)
+        check_number("Plan", "maximum", self.maximum, low=self.minimum)
+        check_number("Plan", "width", self.width, low=0, open_low=True)
+        check_integer("Plan", "max_trials", self.max_trials, low=1)
+        if self.start is not None:
+            check_number("Plan", "start", self.start, low=self.minimum, high=self.maximum)
+        for name in ("repetitions", "lookahead", "censor_trials"):
+            check_integer("Plan", name, getattr(self, name), low=1)
+        check_number("Plan", "guess", self.guess, low=0, high=0.9)
+        check_number("Plan", "probability", self.probability, low=self.guess + 0.01, high=0.99)
+        check_number("Plan", "level", self.level, low=0.5, high=0.999)
+        check_number("Plan", "ratio", self.ratio, low=1.01)
+        check_number("Plan", "cost_power", self.cost_power, low=0)
+
+    def grid(self) -> tuple[float, ...]:
+        """The resources that may be proposed, rising by `ratio` from minimum to maximum.
+
+        >>> Plan(minimum=1, maximum=4, integer=False, ratio=2.0).grid()
+        (1.0, 2.0, 4.0)
+        """
+        count = math.floor(math.log(self.maximum / self.minimum) / math.log(self.ratio) + 1e-9) + 1
+        levels = [self.minimum * self.ratio**index for index in range(count)]
+        if self.integer:
+            return tuple(sorted({round(level) for level in levels}))
+        return tuple(float(level) for level in levels)
+
+
+def stop_reason(observations: Iterable[Tally], plan: Plan) -> StopReason | None:
+    """Why the search needs no more trials, or None.
+
+    >>> stop_reason([Tally(8, 9, 9)], Plan(minimum=8, maximum=64))
+    'left-censored'
+    """
+    evidence = merge(observations)
+    if not evidence:
+        return None
+    return _reason(evidence, plan, _estimate(evidence, plan))
+
+
+def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Proposal]:
+    """The next trials to run, at most `batch` of them; an empty list when the search is over.
+
+    >>> plan = Plan(minimum=8, maximum=1024)
+    >>> propose([], batch=16, plan=plan)
+    [Proposal(resource=8, repetitions=4)]
+    >>> propose([Tally(8, 0, 4)], batch=16, plan=plan)
+    [Proposal(resource=16, repetitions=4)]
+    >>> [resource for resource, _ in propose([Tally(8, 0, 4), Tally(16, 4, 4)], batch=16, plan=plan)]
+    [11]
+    """
+    check_integer("propose", "batch", batch, low=1)
+    evidence = merge(observations)
+    if not evidence:
+        grid = plan.grid()
+        start = plan.minimum if plan.start is None else plan.start
+        first = min(range(len(grid)), key=lambda index: abs(math.log(grid[index] / start)))
+        return _climb(grid, first, batch, plan)
+    if _reason(evidence, plan, _estimate(evidence, plan)) is not None:
+        return []
+    batch = min(batch, plan.max_trials - sum(entry.trials for entry in evidence))
+    return _bracket(evidence, batch, plan) or _refine(evidence, batch, plan)
+
+
+def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]) -> list[CellProposal]:
+    """One batch over several cells: every unfinished cell gets a fair share of at most `batch` trials in all.
+
+    When the batch is too small for all, cells with the fewest trials come first. Shares that a cell does not use go to
+    the cells after it.
+
+    >>> plan = Plan(minimum=8, maximum=1024)
+    >>> propose_batch({"cnn": [], "fcn": [Tally(8, 0, 4)]}, batch=32, plans=plan)
+    [CellProposal(cell='cnn', resource=8, repetitions=4), CellProposal(cell='fcn', resource=16, repetitions=4)]
+    """
+    check_integer("propose_batch", "batch", batch, low=1)
+    known = {name: merge(observations) for name, observations in cells.items()}
+    plan_of = {name: plans if isinstance(plans, Plan) else plans[name] for name in known}
+    open_cells = [name for name in known if not known[name] or stop_reason(known[name], plan_of[name]) is None]
+    # Bracketing asks for little: serving young cells first leaves what they do not use to those that can use it.
+    open_cells.sort(key=lambda name: sum(entry.trials for entry in known[name]))
+    wanted: list[CellProposal] = []
+    left = batch
+    for position, name in enumerate(open_cells):
+        share = max(left // (len(open_cells) - position), min(left, plan_of[name].repetitions))
+        if share < 1:
+            break
+        found = propose(known[name], share, plan_of[name])
+        wanted += [CellProposal(name, *proposal) for proposal in found]
+        left -= sum(proposal.repetitions for proposal in found)
+    return wanted
+
+
+def _estimate(evidence: tuple[Tally, ...], plan: Plan) -> Threshold:
+    return estimate_threshold(evidence, plan.probability, plan.level, plan.guess)
+
+
+def _reason(evidence: tuple[Tally, ...], plan: Plan, found: Threshold) -> StopReason | None:
+    grid = plan.grid()
+    if found.log_width <= plan.width:
+        return "width"
+    if found.trials >= plan.max_trials:
+        return "trials"
+    # Censoring ends a search only when the grid's own end has been tried often enough to say so.
+    if found.censoring == "left" and _well_tried(evidence, grid[0], plan, above=True):
+        return "left-censored"
+    if found.censoring == "right" and _well_tried(evidence, grid[-1], plan, above=False):
+        return "right-censored"
+    return None
+
+
+def _well_tried(evidence: tuple[Tally, ...], resource: float, plan: Plan, above: bool) -> bool:
+    entry = next((t for t in evidence if t.resource == resource), None)
+    if entry is None or entry.trials < plan.censor_trials:
+        return False
+    return entry.rate > plan.probability if above else entry.rate < plan.probability
+
+
+def _climb(grid: tuple[float, ...], first: int, batch: int, plan: Plan) -> list[Proposal]:
+    """`lookahead` levels upwards from grid index `first`, a factor of two apart."""
+    stride = max(1, round(math.log(2) / math.log(plan.ratio)))
+    steps = range(max(1, min(plan.lookahead, batch // plan.repetitions)))
+    levels = sorted({grid[min(first + stride * step, len(grid) - 1)] for step in steps})
+    return [Proposal(level, min(plan.repetitions, batch)) for level in levels]
+
+
+def _bracket(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
+    """The next level up while nothing succeeds, down while nothing fails; nothing once both have been seen.
+
+    At an end of the grid it asks for enough trials to call the threshold censored.
+    """
+    grid = plan.grid()
+    stride = max(1, round(math.log(2) / math.log(plan.ratio)))
+    lowest, highest = evidence[0], evidence[-1]
+    failing = all(entry.rate < plan.probability for entry in evidence)
+    passing = all(entry.rate > plan.probability for entry in evidence)
+    if failing and highest.resource < grid[-1]:
+        # From the highest level tried, so that a level in between is never mistaken for the end of the climb.
+        reached = max(index for index, level in enumerate(grid) if level <= highest.resource)
+        return _climb(grid, min(reached + stride, len(grid) - 1), batch, plan)
+    if passing and lowest.resource > grid[0]:
+        reached = min(index for index, level in enumerate(grid) if level >= lowest.resource)
+        return [Proposal(grid[max(reached - stride, 0)], min(plan.repetitions, batch))]
+    end = highest if failing else lowest
+    if (failing or passing) and end.trials < plan.censor_trials:
+        return [Proposal(grid[-1] if failing else grid[0], min(plan.censor_trials - end.trials, batch))]
+    return []
+
+
+def _refine(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
+    """Greedy: chunk after chunk to the level whose outcome shrinks the variance most for its cost.
+
+    After each chunk the likelihood is updated with the outcome that it predicts, so that a large batch spreads out.
+    """
+    surface = likelihood_surface(evidence, plan.probability, plan.guess)
+    marginal = surface.marginal()
+    near = surface.log_threshold[marginal > -4.0]
+    grid = np.array(plan.grid(), dtype=float)
+    margin = 2 * math.log(plan.ratio)
+    candidates = grid[(np.log(grid) >= near[0] - margin) & (np.log(grid) <= near[-1] + margin)]
+    if candidates.size == 0:
+        candidates = grid[[int(np.argmin(np.abs(np.log(grid) - near.mean())))]]
+    # Levels far above the highest one tried cost much and tell little that the next one up does not.
+    candidates = candidates[: int(np.searchsorted(candidates, 2.01 * evidence[-1].resource)) or 1]
+    chunk = max(1, math.ceil(batch / 6))
+    values = surface.values + np.log(np.gradient(surface.log_threshold))[:, None]
+    outcomes = [surface.log_outcomes(level) for level in candidates]
+    wanted: dict[float, int] = {}
+    left = batch
+    while left > 0:
+        size = min(chunk, left)
+        best, chance = _best_level(surface, values, outcomes, candidates**plan.cost_power)
+        wanted[float(candidates[best])] = wanted.get(float(candidates[best]), 0) + size
+        log_hit, log_miss = outcomes[best]
+        values = values + size * (chance * log_hit + (1 - chance) * log_miss)
+        left -= size
+    exact = {float(level): level for level in plan.grid()}
+    return [Proposal(exact[level], wanted[level]) for level in sorted(wanted)]
+
+
+def _best_level(surface: Surface, values: np.ndarray, outcomes: list[tuple[np.ndarray, np.ndarray]], cost: np.ndarray) -> tuple[int, float]:
+    """The candidate with the largest expected fall in variance per cost, and its chance of success."""
+    weight = np.exp(values - values.max())
+    weight /= weight.sum()
+    nodes = surface.log_threshold
+    total = weight.sum(axis=1)
+    mean = float(total @ nodes)
+    gains, chances = [], []
+    for log_hit, _ in outcomes:
+        hit = (weight * np.exp(log_hit)).sum(axis=1)
+        chance = float(hit.sum())
+        # Law of total variance: what the outcome explains is the spread of its two conditional means.
+        shift = float(hit @ nodes) / chance - mean if chance > 0 else 0.0
+        gains.append(shift**2 * chance / (1 - chance) if 0 < chance < 1 else 0.0)
+        chances.append(chance)
+    best = int(np.argmax(np.array(gains) / cost))
+    return best, chances[best]

@@ -1,0 +1,239 @@
+"""Thresholds: the smallest resource at which a trial succeeds with a given probability, with interval and censoring.
+
+The interval is a likelihood-ratio interval of the threshold, all else integrated out (see `psychometric`), with Student's
+quantile for the few trials that tell. This construction was chosen because simulations show it to be calibrated
+(`python -m separatrix.inference.calibration`), and because the likelihood does not care how trials were placed, so that
+adaptive placement does not spoil it. A side on which the likelihood never falls is censored: the grid ended
+before the threshold did, and no number is made up for it.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import special, stats
+
+from separatrix.errors import check_choice, check_number
+from separatrix.inference.intervals import Interval
+from separatrix.inference.monotone import monotone_violation
+from separatrix.inference.psychometric import Surface, Tally, likelihood_surface, merge, tally
+from separatrix.notes import Note
+
+Censoring = Literal["none", "left", "right", "both"]
+
+# Log likelihood relative to the peak at which a censored side's soft edge has its half and its one-sigma point.
+_HALF, _SIGMA = float(np.log(0.5)), float(stats.norm.logcdf(-1.0))
+_FEW_TRIALS = 8
+_HIGH_LAPSE = 0.12
+
+
+@dataclasses.dataclass(frozen=True)
+class Threshold:
+    """A threshold with its interval, what censors it, and the evidence.
+
+    `estimate` is nan when censored: left means that the threshold is at most `high` (`low` is 0), right that it is at
+    least `low` (`high` is inf), both that nothing is known. `log_error` is the standard error of the log threshold. When
+    one side is censored, `log_bound` is where the likelihood falls to half on the other side (else nan) and `log_error`
+    how softly it falls: what a regression needs. `scale` and `lapse` describe the fitted curve.
+
+    >>> found = estimate_threshold([Tally(8, 0, 8), Tally(16, 5, 8), Tally(32, 8, 8)])
+    >>> found.censoring, 10 < found.low < found.estimate < found.high < 24
+    ('none', True)
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    probability: float
+    censoring: Censoring
+    log_error: float
+    log_bound: float
+    scale: float
+    lapse: float
+    evidence: tuple[Tally, ...]
+    trials: int
+    notes: tuple[Note, ...]
+
+    @property
+    def log_width(self) -> float:
+        """Width of the interval in natural log units; infinite when censored."""
+        return math.log(self.high / self.low) if self.censoring == "none" else math.inf
+
+    def __str__(self) -> str:
+        match self.censoring:
+            case "none":
+                return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
+            case "left":
+                return f"<= {self.high:.4g}"
+            case "right":
+                return f">= {self.low:.4g}"
+        return "unknown"
+
+
+def binarize(values: Iterable[float], target: float, direction: str = "below") -> tuple[bool, ...]:
+    """Turns a metric into success or failure: at most (`below`) or at least (`above`) the target; nan fails.
+
+    >>> binarize([0.02, 0.30, float("nan")], target=0.05)
+    (True, False, False)
+    """
+    check_choice("binarize", "direction", direction, ["below", "above"])
+    check_number("binarize", "target", target)
+    if direction == "below":
+        return tuple(bool(value <= target) for value in values)
+    return tuple(bool(value >= target) for value in values)
+
+
+def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0) -> Threshold:
+    """The resource at which a trial succeeds with `probability`, from tallies of binary outcomes.
+
+    A grid that starts above the threshold is left-censored, not its own first value:
+
+    >>> print(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))
+    <= 63.1
+    >>> print(estimate_threshold([Tally(16, 0, 12), Tally(32, 0, 12)]))
+    >= 36.29
+    """
+    check_number("estimate_threshold", "level", level, low=0.5, high=0.999)
+    evidence = merge(tallies)
+    surface = likelihood_surface(evidence, probability, guess)
+    nodes, marginal = surface.log_threshold, surface.marginal()
+    near = _trials_near(evidence, float(nodes[marginal.argmax()]))
+    # Student's quantile: with a dozen informative trials the likelihood ratio is not yet chi-squared.
+    quantile = float(stats.t.ppf(0.5 + level / 2, max(near, 3)))
+    cut = -0.5 * quantile**2
+    log_low, log_high = _falls_to(nodes, marginal, cut, side=-1), _falls_to(nodes, marginal, cut, side=+1)
+    inside = (nodes >= log_low) & (nodes <= log_high)
+    weight = np.exp(marginal[inside]) * np.gradient(nodes)[inside]
+    centre = float(np.sum(weight * nodes[inside]) / np.sum(weight))
+    first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
+    # An estimate outside the tested range rests on the assumed shape of the curve alone: it is a bound, not a value.
+    left = log_low == -math.inf or (log_high < math.inf and centre < first - 1e-9)
+    right = log_high == math.inf or (log_low > -math.inf and centre > last + 1e-9)
+    censoring: Censoring = "both" if left and right else "left" if left else "right" if right else "none"
+    if censoring == "none":
+        bound, error = math.nan, (log_high - log_low) / (2 * quantile)
+    else:
+        bound, error = _soft_edge(nodes, marginal, censoring)
+    scale, lapse = _fitted_curve(surface)
+    return Threshold(
+        estimate=math.exp(centre) if censoring == "none" else math.nan,
+        low=0.0 if left else math.exp(log_low),
+        high=math.inf if right else math.exp(log_high),
+        level=level,
+        probability=probability,
+        censoring=censoring,
+        log_error=error,
+        log_bound=bound,
+        scale=scale,
+        lapse=lapse,
+        evidence=evidence,
+        trials=sum(entry.trials for entry in evidence),
+        notes=_notes(evidence, censoring, probability, near, lapse, (log_low, log_high), (first, last)),
+    )
+
+
+def threshold_from_metric(
+    resources: Sequence[float],
+    values: Sequence[float],
+    target: float,
+    direction: str = "below",
+    probability: float = 0.5,
+    level: float = 0.95,
+) -> Threshold:
+    """The threshold of a continuous outcome: the resource at which it meets the target with `probability`.
+
+    >>> sizes, errors = [8, 8, 8, 16, 16, 16, 32, 32, 32], [0.5, 0.4, 0.3, 0.2, 0.3, 0.04, 0.01, 0.02, 0.03]
+    >>> threshold_from_metric(sizes, errors, target=0.05).trials
+    9
+    """
+    return estimate_threshold(tally(resources, binarize(values, target, direction)), probability, level)
+
+
+def threshold_ratio(first: Threshold, second: Threshold) -> Interval:
+    """How many times larger the first threshold is, with an interval; one-sided where a threshold is censored.
+
+    The bounds combine the two intervals' own distances on the log scale (the MOVER method), so that skew survives.
+
+    >>> small = estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])
+    >>> large = estimate_threshold([Tally(64, 0, 8), Tally(128, 0, 8)])
+    >>> ratio = threshold_ratio(large, small)
+    >>> ratio.low > 7, ratio.high
+    (True, inf)
+    """
+    below = _distance(first, "low"), _distance(second, "high")
+    above = _distance(first, "high"), _distance(second, "low")
+    centre = [math.log(t.estimate) if t.censoring == "none" else math.nan for t in (first, second)]
+    middle = centre[0] - centre[1]
+    if not math.isnan(middle):
+        low, high = middle - math.hypot(*below), middle + math.hypot(*above)
+    else:
+        # A censored side has no centre to combine distances around: fall back on the outermost bounds.
+        low = math.log(first.low / second.high) if first.low > 0 and second.high < math.inf else -math.inf
+        high = math.log(first.high / second.low) if first.high < math.inf and second.low > 0 else math.inf
+    ends = [math.exp(value) if value > -math.inf else 0.0 for value in (middle, low, high)]
+    return Interval(ends[0], ends[1], ends[2], first.level, "ratio of thresholds", first.trials + second.trials)
+
+
+def _distance(threshold: Threshold, side: str) -> float:
+    if threshold.censoring != "none":
+        return math.inf
+    return abs(math.log(getattr(threshold, side) / threshold.estimate))
+
+
+def _trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:
+    """Trials within a factor of two of the threshold: those that tell where it is."""
+    return sum(t.trials for t in evidence if abs(math.log(t.resource) - log_threshold) <= math.log(2) + 1e-9)
+
+
+def _falls_to(nodes: np.ndarray, marginal: np.ndarray, cut: float, side: int) -> float:
+    """Where the log likelihood, going outwards, falls below `cut` for the last time; infinite if it never does."""
+    above = np.flatnonzero(marginal >= cut)
+    edge = above[0] if side < 0 else above[-1]
+    beyond = edge + side
+    if not 0 <= beyond < nodes.size:
+        return side * math.inf
+    share = (marginal[edge] - cut) / (marginal[edge] - marginal[beyond])
+    return float(nodes[edge] + share * (nodes[beyond] - nodes[edge]))
+
+
+def _soft_edge(nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring) -> tuple[float, float]:
+    """Centre and standard deviation of the normal edge that falls like the likelihood on the informative side."""
+    if censoring == "both":
+        return math.nan, math.inf
+    side = 1 if censoring == "left" else -1
+    half, sigma = (_falls_to(nodes, marginal, drop, side) for drop in (_HALF, _SIGMA))
+    return half, abs(sigma - half)
+
+
+def _fitted_curve(surface: Surface) -> tuple[float, float]:
+    weight = np.exp(surface.values - special.logsumexp(surface.values)).sum(axis=0)
+    return float(np.exp(weight @ np.log(surface.scale))), float(weight @ surface.lapse)
+
+
+def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tuple[Note, ...]:
+    lowest, highest = evidence[0], evidence[-1]
+    notes = []
+    if censoring in ("left", "both"):
+        text = f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
+        notes.append(Note("left-censored", "warning", text + "the threshold may lie anywhere below the upper bound"))
+    if censoring in ("right", "both"):
+        text = f"the largest resource, {highest.resource:g}, has {highest.successes} of {highest.trials} successes: "
+        notes.append(Note("right-censored", "warning", text + "the threshold may lie anywhere above the lower bound"))
+    if censoring == "none" and near < _FEW_TRIALS:
+        notes.append(Note("few-trials", "warning", f"only {near} trials lie within a factor of two of the threshold"))
+    if censoring == "none" and (bounds[0] < tested[0] or bounds[1] > tested[1]):
+        notes.append(Note("extrapolated", "info", "the interval reaches beyond the tested resources"))
+    if lapse > _HIGH_LAPSE:
+        text = f"about {lapse:.0%} of the trials fail however large the resource: the recipe, not the size, is at fault"
+        notes.append(Note("high-lapse", "warning", text))
+    if monotone_violation(evidence) < 0.01:
+        text = "success falls somewhere as the resource grows, by more than chance explains"
+        notes.append(Note("non-monotone", "warning", text))
+    below = [t for t in evidence if t.successes == 0]
+    if censoring == "none" and len(evidence) > 1 and len(below) + sum(t.rate == 1 for t in evidence) == len(evidence):
+        text = "no tested resource has both successes and failures: the interval is set by the spacing of the grid"
+        notes.append(Note("steeper-than-grid", "info", text))
+    return tuple(notes)

@@ -1,0 +1,164 @@
+"""Numbers as people read them: few digits, and as many more as an interval needs to be seen."""
+
+import math
+import re
+from typing import Any
+
+NOTHING = "—"
+NOT_MEASURED = "not measured"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PROBABILITY = re.compile(r"(^|[\s(])p([ -]?values?)?($|[\s)])", re.IGNORECASE)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with a few significant digits; integers in full, numbers just below one with what parts them from one.
+
+    >>> [number(each) for each in (0.64157, 1000.0, 12345, 0.9998980, 1.4441e-07, -0.25, None)]
+    ['0.6416', '1000', '12,345', '0.9999', '1.44×10⁻⁷', '−0.25', '—']
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NOTHING
+    size = abs(value)
+    if size == 0:
+        return "0"
+    whole = isinstance(value, int) or value.is_integer()
+    if size >= (1e9 if whole else 1e6) or size < 1e-4:
+        return _scientific(value, min(digits, 3))
+    if whole:
+        return _signed(_grouped(f"{int(size)}"), value)
+    decimals = max(0, digits - 1 - math.floor(math.log10(size)))
+    if 0.9 < size < 1:  # an accuracy of 0.99987 is not "1": keep two digits of what is missing
+        decimals = min(6, max(decimals, 1 - math.floor(math.log10(1 - size))))
+    return _signed(_grouped(_stripped(f"{size:.{decimals}f}")), value)
+
+
+def interval(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
+    """An estimate with its interval; with bounds alone, what they say.
+
+    >>> interval(0.64157, 0.60805, 0.68424), interval(240, 131, 522), interval(0.0, 0.0, 0.0)
+    ('0.642 [0.608, 0.684]', '240 [131, 522]', '0 [0, 0]')
+    >>> interval(None, low=4096), interval(None, None, 64), interval(0.5), interval(None)
+    ('at least 4096', 'at most 64', '0.5', 'not measured')
+    """
+    estimate, low, high = (_finite(each) for each in (estimate, low, high))
+    write = _writer([each for each in (estimate, low, high) if each is not None])
+    if estimate is None:
+        if low is not None and high is not None:
+            return f"between {write(low)} and {write(high)}"
+        if low is not None:
+            return f"at least {write(low)}"
+        return NOT_MEASURED if high is None else f"at most {write(high)}"
+    if low is None and high is None:
+        return number(estimate)
+    ends = [NOTHING if end is None else write(end) for end in (low, high)]
+    return f"{write(estimate)} [{ends[0]}, {ends[1]}]"
+
+
+def probability(value: float | None) -> str:
+    """A p-value: below a thousandth only that it is.
+
+    >>> probability(0.0312), probability(1e-12), probability(None)
+    ('0.031', '<0.001', '—')
+    """
+    if value is not None and 0 <= value < 0.001:
+        return "<0.001"
+    return number(value, 2)
+
+
+def cell(value: Any, column: str = "") -> str:
+    """A table cell of any kind.
+
+    >>> cell(True), cell(None), cell("CNN"), cell(0.64157), cell(1e-9, "p-value"), cell([1, 2.5])
+    ('yes', '—', 'CNN', '0.6416', '<0.001', '1, 2.5')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return NOTHING
+    if isinstance(value, int | float):
+        return probability(value) if _PROBABILITY.search(column) else number(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(cell(each, column) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {cell(each, str(key))}" for key, each in value.items())
+    return str(value)
+
+
+def duration(seconds: float | None) -> str:
+    """A time as people say it.
+
+    >>> duration(0.0312), duration(75.2), duration(7384), duration(None)
+    ('0.031 s', '1 min 15 s', '2 h 3 min', '—')
+    """
+    if _finite(seconds) is None or seconds is None:
+        return NOTHING
+    if seconds < 60:
+        return f"{number(seconds, 2 if seconds < 10 else 3)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def memory(size: float | None) -> str:
+    """A number of bytes.
+
+    >>> memory(1536 * 1024**2), memory(12), memory(None)
+    ('1.5 GiB', '12 bytes', '—')
+    """
+    if _finite(size) is None or size is None:
+        return NOTHING
+    for unit, scale in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size >= scale:
+            return f"{number(size / scale, 3)} {unit}"
+    return f"{number(size)} bytes"
+
+
+def tick(value: float) -> str:
+    """A label of a logarithmic axis.
+
+    >>> [tick(each) for each in (0.001, 1.0, 1000.0, 1e-7, 2e6)]
+    ['0.001', '1', '1000', '10⁻⁷', '2×10⁶']
+    """
+    if 1e-3 <= value < 1e5:
+        return _stripped(f"{value:.6f}")
+    text = _scientific(value, 3)
+    return text[2:] if text.startswith("1×") else text
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _writer(values: list[float]) -> Any:
+    """How to write the numbers of one interval: all with the same decimals where they are of one size."""
+    sizes = [abs(each) for each in values if each != 0]
+    alike = len(set(values)) < 2 or all(float(each).is_integer() for each in values)
+    if alike or max(sizes) >= 1e6 or max(sizes) < 1e-4:
+        return lambda value: number(value, 3)
+    if len({each > 0 for each in values}) == 1 and len(sizes) == len(values) and max(sizes) > 10 * min(sizes):
+        return lambda value: number(value, 3)
+    width = max(values) - min(values)
+    exponent = math.floor(math.log10(width))
+    # An interval is seen when its width has one digit, or two if the first of them is small.
+    needed = -exponent + (width / 10**exponent < 3)
+    decimals = min(8, max(0, needed, 2 - math.floor(math.log10(max(sizes)))))
+    return lambda value: _signed(_grouped(f"{abs(value):.{decimals}f}"), round(value, decimals))
+
+
+def _scientific(value: float, digits: int) -> str:
+    mantissa, exponent = f"{abs(value):.{digits - 1}e}".split("e")
+    return _signed(f"{_stripped(mantissa)}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}", value)
+
+
+def _stripped(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _grouped(text: str) -> str:
+    whole, dot, rest = text.partition(".")
+    return (f"{int(whole):,}" if len(whole) > 4 else whole) + dot + rest
+
+
+def _signed(text: str, value: float) -> str:
+    return f"−{text}" if value < 0 else text

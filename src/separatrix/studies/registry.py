@@ -1,0 +1,22 @@
+"""The list of all studies."""
+
+from typing import Any
+
+from separatrix.errors import UnknownNameError
+from separatrix.studies.pattern_readout import PatternReadout
+from separatrix.studies.signal_first import SignalFirst
+from separatrix.studies.study import Study
+
+STUDIES: dict[str, Study[Any]] = {study.name: study for study in (SignalFirst(), PatternReadout())}
+
+
+def find_study(name: str) -> Study[Any]:
+    """The study called `name`.
+
+    >>> find_study("signal-frist")
+    Traceback (most recent call last):
+    separatrix.errors.UnknownNameError: there is no study `signal-frist`; did you mean `signal-first`?
+    """
+    if name not in STUDIES:
+        raise UnknownNameError("study", name, STUDIES)
+    return STUDIES[name]

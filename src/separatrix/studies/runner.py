@@ -1,0 +1,96 @@
+"""Running studies: from names and a scale to claims.json and one outcome file a study."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from separatrix.engine import Lab, Plan, Sweep, write_json
+from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.studies.registry import find_study
+from separatrix.studies.study import Study
+
+
+def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, str]]:
+    """Sort `a.b=c` changes by study; with one study its name may be left out.
+
+    >>> split_changes(["seeds=3"], ["signal-first"])
+    {'signal-first': {'seeds': '3'}}
+    """
+    out: dict[str, dict[str, str]] = {name: {} for name in names}
+    for change in changes:
+        path, equals, text = change.partition("=")
+        study, dot, setting = path.strip().rpartition(".")
+        if not equals or not setting:
+            raise SeparatrixError(f"a change must have the form study.setting=value, got {change!r}")
+        if not dot and len(names) > 1:
+            raise SeparatrixError(f"with several studies a change must name its study, as in {names[0]}.{change}")
+        study = study if dot else names[0]
+        if study not in out:
+            raise UnknownNameError("study in this run", study, out)
+        out[study][setting] = text.strip()
+    return out
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A study with its resolved settings.
+
+    >>> jobs(["signal-first"], "quick")[0].settings.seeds
+    12
+    """
+
+    study: Study[Any]
+    settings: Any
+
+
+def jobs(names: list[str], scale: str, seed: int = 0, changes: list[str] | None = None) -> list[Job]:
+    """The studies of a run with their settings resolved, before anything runs."""
+    studies = [find_study(name) for name in names]
+    sorted_changes = split_changes(changes or [], names)
+    return [Job(study, study.settings(scale, seed, sorted_changes[study.name])) for study in studies]
+
+
+def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
+    """What each study would run now.
+
+    >>> from separatrix.engine import Lab
+    >>> plan_jobs(jobs(["signal-first"], "quick"), Lab())["signal-first"].trials
+    36
+    """
+    return {job.study.name: lab.plan(sum(job.study.sweeps(job.settings).values(), Sweep(()))) for job in run}
+
+
+def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> list[dict[str, Any]]:
+    """Run studies one after another; write outcomes and claims as they come, so that an interrupted run keeps them.
+
+    >>> import tempfile
+    >>> from separatrix.engine import Lab
+    >>> run_jobs([], Lab(tempfile.mkdtemp()), "quick", 0, "")
+    []
+    """
+    if lab.ledger is None:
+        raise SeparatrixError("studies need an output folder")
+    folder = lab.ledger.folder
+    claims: list[dict[str, Any]] = []
+    (folder / "outcomes").mkdir(exist_ok=True)
+    try:
+        for job in run:
+            outcome = job.study.conclude(lab, job.settings).plain()
+            about = {"scale": scale, "seed": seed, "command": command}
+            head = {"study": job.study.name, "title": job.study.title, "summary": job.study.summary, **about}
+            settings = json.loads(json.dumps(dataclasses.asdict(job.settings)))
+            write_json(folder / "outcomes" / f"{job.study.name}.json", head | {"settings": settings} | outcome)
+            claims += [finding | {"study": job.study.name, **about} for finding in outcome["findings"]]
+        write_json(folder / "claims.json", claims)
+        _forget_others(folder / "outcomes", {job.study.name for job in run})
+    finally:
+        lab.write_manifest()
+    return claims
+
+
+def _forget_others(folder: Path, names: set[str]) -> None:
+    """Outcomes of an earlier run with other studies do not belong to this run's claims."""
+    for file in folder.glob("*.json"):
+        if file.stem not in names:
+            file.unlink()

@@ -1,0 +1,179 @@
+"""The population gradient of one hidden unit against a parity: its form, and its exact value by enumeration.
+
+A network with |h| <= 1 has hinge loss 1 - E[f h]. For f the parity χ_I of a set I, a unit u·σ(<w,x>+b) has the gradients
+    ∂L/∂w_j = -u·E[χ_{I△j}(x) σ'(<w,x>+b)]   and   ∂L/∂u = -E[χ_I(x) σ(<w,x>+b)],
+Fourier coefficients of σ' at the neighbours I△j of I, and of σ at I. D is uniform throughout.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from separatrix.errors import ParameterError, check_integer
+from separatrix.theory.patterns_common import exponential
+from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.walsh import check_cube, preactivations, unit_blocks, walsh_hadamard
+
+
+@dataclasses.dataclass(frozen=True)
+class ParityGradient:
+    """Population gradients of many units at once, each with its error.
+
+    `first_layer` is (units, n), `readout` (units,). Errors are absolute, for any entry of that unit: `first_layer_error` and
+    `readout_error` sum what `errors` lists by source. The values are exp(`log_scale`) times what `scaled_first_layer` and
+    `scaled_readout` hold, so that squared norms keep their meaning where float64 underflows. `exact_zero` marks units whose
+    first-layer gradient vanishes by symmetry, `exact_zero_readout` those whose readout gradient does.
+
+    >>> gradient = cube_gradient([[0.3, -0.2, 0.5]], 0.1, [0, 1], UnitActivation("relu"))
+    >>> gradient.first_layer.round(3).tolist(), gradient.method
+    ([[0.125, -0.125, -0.125]], 'enumeration')
+    """
+
+    scaled_first_layer: np.ndarray
+    scaled_readout: np.ndarray
+    log_scale: np.ndarray
+    first_layer_error: np.ndarray
+    readout_error: np.ndarray
+    exact_zero: np.ndarray
+    exact_zero_readout: np.ndarray
+    method: str
+    nodes: int = 0
+    errors: tuple[tuple[str, np.ndarray], ...] = ()
+
+    @property
+    def first_layer(self) -> np.ndarray:
+        """∂L/∂w, a row for every unit (entries below 1e-308 underflow to 0).
+
+        >>> cube_gradient([[1.0, 0.5]], 0.0, [0], UnitActivation("relu")).first_layer.tolist()
+        [[-0.5, -0.0]]
+        """
+        return self.scaled_first_layer * exponential(self.log_scale)[:, None]
+
+    @property
+    def readout(self) -> np.ndarray:
+        """∂L/∂u for every unit.
+
+        >>> cube_gradient([[1.0, 0.5]], 0.0, [0], UnitActivation("relu")).readout.tolist()
+        [-0.5]
+        """
+        return self.scaled_readout * exponential(self.log_scale)
+
+    @property
+    def squared(self) -> np.ndarray:
+        """||∂L/∂w||² of every unit.
+
+        >>> cube_gradient([[1.0, 0.5]], 0.0, [0], UnitActivation("relu")).squared.round(12).tolist()
+        [0.25]
+        """
+        return exponential(self.log_squared)
+
+    @property
+    def log_squared(self) -> np.ndarray:
+        """ln ||∂L/∂w||² of every unit, -inf for an exact zero; finite where the square itself underflows.
+
+        >>> cube_gradient([[1.0, 0.4, 0.3]], 0.0, [0, 1, 2], UnitActivation("relu")).log_squared.tolist()
+        [-inf]
+        """
+        with np.errstate(divide="ignore"):
+            return np.log((self.scaled_first_layer**2).sum(1)) + 2 * self.log_scale
+
+    @property
+    def squared_error(self) -> np.ndarray:
+        """A bound on the error of `squared`: 2·||g||·√n·e + n·e² for an error e of every entry.
+
+        >>> bool(cube_gradient([[1.0, 0.5]], 0.0, [0], UnitActivation("relu")).squared_error[0] < 1e-13)
+        True
+        """
+        size = self.scaled_first_layer.shape[1]
+        error = np.sqrt(size) * self.first_layer_error
+        return 2 * np.sqrt(self.squared) * error + error**2
+
+
+def check_units(
+    owner: str, weights: ArrayLike, bias: ArrayLike, support: ArrayLike, readout: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Weights (units, n), biases (units,), the sorted support and readouts (units,), all checked.
+
+    >>> check_units("gradient", [[1.0, 2.0]], 0.0, [2], 1.0)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `support` of gradient must be distinct indices in [0, 1], got [2]
+    """
+    rows = np.atleast_2d(np.asarray(weights, np.float64))
+    if rows.ndim != 2 or not rows.size or not np.all(np.isfinite(rows)):
+        raise ParameterError(owner, "weights", "a finite array of shape (units, bits)", np.shape(weights))
+    if np.any(np.all(rows == 0, axis=1)):
+        raise ParameterError(owner, "weights", "rows that are not all zero", "a unit whose weights are all zero")
+    chosen = np.sort(np.asarray(support))
+    bits = rows.shape[1]
+    good = chosen.ndim == 1 and len(chosen) and np.issubdtype(chosen.dtype, np.integer)
+    if not good or chosen[0] < 0 or chosen[-1] >= bits or len(set(chosen.tolist())) < len(chosen):
+        raise ParameterError(owner, "support", f"distinct indices in [0, {bits - 1}]", np.asarray(support).tolist())
+    offsets = np.broadcast_to(np.asarray(bias, np.float64), rows.shape[:1])
+    sizes = np.broadcast_to(np.asarray(readout, np.float64), rows.shape[:1])
+    return rows, offsets, chosen, sizes
+
+
+def window_support(bits: int, window: int, start: int = 0) -> np.ndarray:
+    """The bits of a window, j* … j*+k-1.
+
+    >>> window_support(bits=8, window=3, start=5).tolist()
+    [5, 6, 7]
+    """
+    check_integer("window_support", "window", window, 1, bits)
+    check_integer("window_support", "start", start, 0, bits - window)
+    return start + np.arange(window)
+
+
+def symmetric_zeros(
+    bits: int, window: int, bias: np.ndarray, activation: UnitActivation, ties: ArrayLike = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which units have a first-layer, and a readout, gradient that symmetry makes exactly 0.
+
+    `ties` says which units can have <w,x> = 0 exactly.
+
+    >>> zero = symmetric_zeros(5, 3, np.array([0.0, 0.1]), UnitActivation("relu"))
+    >>> [z.tolist() for z in zero]
+    [[True, False], [True, False]]
+    """
+    degrees = [d for d in (window - 1, window + 1) if d <= bits]
+    tied = np.broadcast_to(np.asarray(ties, bool), bias.shape)
+    first = [
+        all(activation.vanishes(d, float(b), derivative=True, ties=bool(t)) for d in degrees)
+        for b, t in zip(bias, tied)
+    ]  # fmt: skip
+    last = [activation.vanishes(window, float(b), derivative=False) for b in bias]
+    return np.array(first, bool), np.array(last, bool)
+
+
+def cube_gradient(
+    weights: ArrayLike, bias: ArrayLike, support: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0
+) -> ParityGradient:
+    """The gradient by enumerating the cube (n <= 24): the reference for the other methods.
+
+    >>> cube_gradient(np.ones((1, 3)), 0.0, [0, 1, 2], UnitActivation("tanh")).readout.round(4).tolist()
+    [0.3224]
+    """
+    rows, offsets, chosen, sizes = check_units("cube_gradient", weights, bias, support, readout)
+    units, bits = rows.shape
+    check_cube("cube_gradient", bits)
+    mask = int((1 << chosen).sum())
+    neighbours = mask ^ (1 << np.arange(bits))
+    first, last = np.empty((units, bits)), np.empty(units)
+    ties = np.empty(units, bool)
+    for block in unit_blocks(units, bits):
+        z = preactivations(rows[block], offsets[block])
+        ties[block] = np.abs(z).min(1) <= 64 * np.finfo(np.float64).eps * np.abs(z).max(1)
+        first[block] = -sizes[block, None] * walsh_hadamard(activation.derivative(z))[:, neighbours]
+        last[block] = -walsh_hadamard(activation.value(z))[:, mask]
+    zero, zero_last = symmetric_zeros(bits, len(chosen), offsets, activation, ties)
+    if activation.kinks:
+        # Sums of slopes 0 and 1 are exact, so an exact 0 is one: lattice weights have more symmetries than b = 0.
+        zero |= (first == 0).all(1)
+    first[zero], last[zero_last] = 0.0, 0.0
+    rounding = 4 * bits * np.finfo(np.float64).eps
+    largest = np.abs(rows).sum(1) + np.abs(offsets)
+    top = np.minimum(largest, activation.bound)
+    return ParityGradient(
+        first, last, np.zeros(units), rounding * np.abs(sizes), rounding * top, zero, zero_last, "enumeration"
+    )  # fmt: skip
