@@ -11,12 +11,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from separatrix.theory.degree_mass import degree_mass
-from separatrix.theory.fourier_gradient import fourier_gradient
-from separatrix.theory.lattice_gradient import lattice_gradient
-from separatrix.theory.split_gradient import split_gradient
-from separatrix.theory.unit_activations import UnitActivation
-from separatrix.theory.walsh import walsh_hadamard
+from separatrix.theory.patterns.degree_mass import degree_mass
+from separatrix.theory.patterns.fourier_gradient import fourier_gradient
+from separatrix.theory.patterns.lattice_gradient import lattice_gradient
+from separatrix.theory.patterns.split_gradient import split_gradient
+from separatrix.theory.patterns.units import UnitActivation
+from separatrix.theory.patterns.walsh import walsh_hadamard
 
 REPEATS = 3
 Result = TypeVar("Result")

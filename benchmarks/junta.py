@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from separatrix.theory.junta import junta_search, window_search
+from separatrix.theory.patterns.junta import junta_search, window_search
 
 REPEATS = 3
 

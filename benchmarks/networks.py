@@ -1,8 +1,8 @@
 """Speed of training many small networks, as shares and ratios measured in one run; JSON on standard output.
 
-256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 400 hidden units, LCN and CNN with 20
-filters a patch, ReLU, both layers trained, logistic loss. Compared with the peak of float32 matrix products timed in the same
-process, and with a plain PyTorch loop over models on the same device (if PyTorch is installed).
+256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 64 and with 400 hidden units, LCN and CNN
+with 20 filters a patch (400 hidden units), ReLU, both layers trained, logistic loss. Compared with the peak of float32 matrix
+products timed in the same process, and with a plain PyTorch loop over models on the same device (if PyTorch is installed).
 
 On a CPU everything runs on one core, one network at a time, so fewer networks are timed and the time per network is what counts.
 """
@@ -44,32 +44,34 @@ def matmul_peak(device: str) -> float:
     return best
 
 
-def trials(name: str, count: int) -> list:
+def trials(name: str, count: int, precision: str) -> list:
     """The benchmark's trials, through the package's front door."""
     import separatrix as sx
 
     task = sx.SignalTask(PATCHES, SPAN, 0.3)
     network = {
-        "FCN": sx.FCN(PATCHES * FILTERS, bias=False),
+        "FCN-64": sx.FCN(64, bias=False),
+        "FCN-400": sx.FCN(400, bias=False),
         "LCN": sx.LCN(1, FILTERS, bias=False),
         "CNN": sx.CNN(1, FILTERS, bias=False),
     }[name]
     learner = sx.Learner(rate=0.1, steps=STEPS)
-    return [sx.Trial(task, network, learner, ROWS, seed, sx.Measure(probes=(), test=1)) for seed in range(count)]
+    return [sx.Trial(task, network, learner, ROWS, seed, sx.Measure(probes=(), test=1), precision) for seed in range(count)]
 
 
 def products(name: str) -> float:
     """FLOPs of one step's matrix products: forward and weight gradient (inputs need none)."""
-    units = PATCHES * FILTERS
-    return 4.0 * ROWS * units * (PATCHES * SPAN if name == "FCN" else SPAN)
+    if name.startswith("FCN"):
+        return 4.0 * ROWS * int(name[4:]) * PATCHES * SPAN
+    return 4.0 * ROWS * PATCHES * FILTERS * SPAN
 
 
-def time_package(name: str, count: int, batch: int) -> tuple[float, float]:
+def time_package(name: str, count: int, batch: int, precision: str) -> tuple[float, float]:
     """Seconds per network, and seconds to compile."""
     from separatrix.engine import Programs
 
     programs = Programs()
-    some = trials(name, count)
+    some = trials(name, count, precision)
     programs.run(some[:batch], some[0], batch)
     compiled = programs.tally.compile_seconds
     seconds = []
@@ -106,12 +108,14 @@ def time_torch(name: str, count: int, device: str) -> float | None:
     def build():
         if name == "LCN":
             return Local(), x
-        hidden = {
-            "FCN": lambda: torch.nn.Linear(PATCHES * SPAN, PATCHES * FILTERS, bias=False),
-            "CNN": lambda: torch.nn.Conv1d(1, FILTERS, SPAN, stride=SPAN, bias=False),
-        }[name]()
-        layers = [hidden, torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(PATCHES * FILTERS, 1, bias=False)]
-        return torch.nn.Sequential(*layers), x.reshape(ROWS, -1) if name == "FCN" else x.reshape(ROWS, 1, -1)
+        if name == "CNN":
+            units, inputs = PATCHES * FILTERS, x.reshape(ROWS, 1, -1)
+            hidden = torch.nn.Conv1d(1, FILTERS, SPAN, stride=SPAN, bias=False)
+        else:
+            units, inputs = int(name[4:]), x.reshape(ROWS, -1)
+            hidden = torch.nn.Linear(PATCHES * SPAN, units, bias=False)
+        layers = [hidden, torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(units, 1, bias=False)]
+        return torch.nn.Sequential(*layers), inputs
 
     def train(steps: int) -> None:
         model, inputs = build()
@@ -153,8 +157,8 @@ def main() -> None:
         "versions": {"python": platform.python_version(), "jax": jax.__version__},
         "networks": {},
     }
-    for name in ("FCN", "LCN", "CNN"):
-        seconds, compiled = time_package(name, count, batch)
+    for name in ("FCN-64", "FCN-400", "LCN", "CNN"):
+        seconds, compiled = time_package(name, count, batch, "float32")
         reference = time_torch(name, 1 if device == "cpu" else 3, device)
         share = products(name) * STEPS / seconds / peak
         result["networks"][name] = {
@@ -164,6 +168,10 @@ def main() -> None:
             "torch_loop_seconds_all": None if reference is None else round(reference * NETWORKS, 1),
             "times_torch_loop": None if reference is None else round(reference / seconds, 1),
         }
+        if device != "cpu":
+            fast, _ = time_package(name, count, batch, "tf32")
+            ratio = None if reference is None else round(reference / fast, 1)
+            result["networks"][name]["tf32"] = {"seconds_all": round(fast * NETWORKS, 3), "times_torch_loop": ratio}
         print(f"{name}: {share:.0%} of peak, {result['networks'][name]['times_torch_loop']} x the PyTorch loop", file=sys.stderr)
     print(json.dumps(result, indent=1))
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.theory import patterns, patterns_hardness, patterns_lemmas, patterns_readout
+from separatrix.theory.patterns import bounds, hardness, lemmas, readout
 
 
 def test_theorem4_matches_the_printed_formula_and_broadcasts():
     n, k, q, t, c = 16, 4, np.array([1000, 2000]), 300, 1.5
-    bound = patterns.theorem4(n, k, q, t, ceiling=c)
+    bound = bounds.theorem4(n, k, q, t, ceiling=c)
     np.testing.assert_allclose(bound.drift, 2 * c * n**2 * k**2 * 2**k / q)
     np.testing.assert_allclose(bound.comparator, 2 * (2**k * k) ** 2 / np.sqrt(q * n))
     np.testing.assert_allclose(bound.descent, c**2 * n**1.5 * np.sqrt(q) / t)
@@ -23,8 +23,8 @@ def test_theorem4_matches_the_printed_formula_and_broadcasts():
 
 
 def test_theorem4_at_the_calibrated_point_and_at_sizes_that_overflow():
-    assert patterns.theorem4(4, 2, 8192, 5000).total == pytest.approx(0.9144, abs=1e-4)
-    huge = patterns.theorem4(2000, 1500, 10**6, 10**6)
+    assert bounds.theorem4(4, 2, 8192, 5000).total == pytest.approx(0.9144, abs=1e-4)
+    huge = bounds.theorem4(2000, 1500, 10**6, 10**6)
     assert huge.total == np.inf
     assert huge.vacuous is True
 
@@ -35,19 +35,19 @@ def test_theorem4_at_the_calibrated_point_and_at_sizes_that_overflow():
 )  # fmt: skip
 def test_smallest_sizes_keep_the_promise_and_fewer_filters_break_it(bits, data, epsilon, ceiling):
     window = data.draw(st.integers(1, min(bits, 10)))
-    sizes = patterns.theorem4_sizes(bits, window, epsilon, ceiling=ceiling)
-    bound = patterns.theorem4(bits, window, sizes.cheapest_filters, sizes.cheapest_steps, ceiling=ceiling)
+    sizes = bounds.theorem4_sizes(bits, window, epsilon, ceiling=ceiling)
+    bound = bounds.theorem4(bits, window, sizes.cheapest_filters, sizes.cheapest_steps, ceiling=ceiling)
     assert bound.total <= epsilon * (1 + 1e-9)
     assert bound.conditions[0].met
-    needed = patterns_readout.needed_filters(window, 0.05)
+    needed = readout.needed_filters(window, 0.05)
     assert sizes.filters > needed
     if sizes.filters - 1 > needed and sizes.filters < 1e12:
-        fewer = patterns.theorem4(bits, window, math.floor(sizes.filters * (1 - 1e-6)) - 1, 10**18, ceiling=ceiling)
+        fewer = bounds.theorem4(bits, window, math.floor(sizes.filters * (1 - 1e-6)) - 1, 10**18, ceiling=ceiling)
         assert fewer.drift + fewer.comparator > epsilon * (1 - 1e-5)
     # The cheapest pair is no dearer than its neighbours.
     for factor in (0.9, 1.1):
         q = max(math.ceil(sizes.cheapest_filters * factor), math.floor(needed) + 1)
-        rest = patterns.theorem4(bits, window, q, 1, ceiling=ceiling)
+        rest = bounds.theorem4(bits, window, q, 1, ceiling=ceiling)
         room = epsilon - rest.drift - rest.comparator
         if room > 0:
             assert q * max(rest.descent / room, 1) >= sizes.cheapest_filters * (sizes.cheapest_steps - 1) * (1 - 1e-6)
@@ -57,9 +57,9 @@ def test_corollary5_printed_sizes_do_not_make_theorem4_small_but_corrected_ones_
     # With q = n³log²n/ε² the comparator term is 2k²/(log n)·ε, which grows with n; log⁴ n brings it down to a constant.
     n = 2.0 ** np.array([6, 12, 24])
     k = np.log2(n)
-    sizes = patterns.corollary5(n, k, 0.1)
-    printed = patterns.theorem4(n, k, np.ceil(sizes.filters), 10**9).comparator
-    corrected = patterns.theorem4(n, k, np.ceil(sizes.filters_from_theorem4), 10**9).comparator
+    sizes = bounds.corollary5(n, k, 0.1)
+    printed = bounds.theorem4(n, k, np.ceil(sizes.filters), 10**9).comparator
+    corrected = bounds.theorem4(n, k, np.ceil(sizes.filters_from_theorem4), 10**9).comparator
     assert np.all(np.diff(printed) > 0.1)
     np.testing.assert_allclose(corrected, corrected[0], rtol=1e-4)
 
@@ -67,15 +67,15 @@ def test_corollary5_printed_sizes_do_not_make_theorem4_small_but_corrected_ones_
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: patterns.theorem4(4, 5, 10, 10), r"the `window` of theorem4 must be an integer in \[1, 4\], got 5"),
-        (lambda: patterns.theorem4(4, 2, 0, 10), "the `filters` of theorem4 must be an integer >= 1, got 0"),
-        (lambda: patterns.theorem4(4, 2, 10, 10, delta=0.0), "`delta`"),
-        (lambda: patterns_hardness.theorem12(8, 9), "`window` of theorem12"),
-        (lambda: patterns_readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1, 1, 1], 3, 4), r"`start`.*\[0, 2\], got 3"),
-        (lambda: patterns_readout.lemma6_readout(np.full((4, 2), 0.4), [1, 1, 1, 1], 0, 4), "`filters`"),
-        (lambda: patterns_readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1], 0, 4), "`table`.*4 signs"),
-        (lambda: patterns_lemmas.theorem10([0.0, 0.0], 1.0, [1.0], 0.1), "`gradient_norms`"),
-        (lambda: patterns_lemmas.lemma8(4, 2, 8, 1, rate=0.0), "`rate`"),
+        (lambda: bounds.theorem4(4, 5, 10, 10), r"the `window` of theorem4 must be an integer in \[1, 4\], got 5"),
+        (lambda: bounds.theorem4(4, 2, 0, 10), "the `filters` of theorem4 must be an integer >= 1, got 0"),
+        (lambda: bounds.theorem4(4, 2, 10, 10, delta=0.0), "`delta`"),
+        (lambda: hardness.theorem12(8, 9), "`window` of theorem12"),
+        (lambda: readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1, 1, 1], 3, 4), r"`start`.*\[0, 2\], got 3"),
+        (lambda: readout.lemma6_readout(np.full((4, 2), 0.4), [1, 1, 1, 1], 0, 4), "`filters`"),
+        (lambda: readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1], 0, 4), "`table`.*4 signs"),
+        (lambda: lemmas.theorem10([0.0, 0.0], 1.0, [1.0], 0.1), "`gradient_norms`"),
+        (lambda: lemmas.lemma8(4, 2, 8, 1, rate=0.0), "`rate`"),
     ],
 )
 def test_bad_values_get_one_sentence(call, message):
@@ -85,7 +85,7 @@ def test_bad_values_get_one_sentence(call, message):
 
 def test_lemma6_check_refuses_cubes_that_do_not_fit():
     with pytest.raises(SeparatrixError, match=r"2\^30 inputs are too many.*check bits = window"):
-        patterns_readout.lemma6_error(np.full((4, 2), 0.5), [1, 1, 1, 1], 0, 30)
+        readout.lemma6_error(np.full((4, 2), 0.5), [1, 1, 1, 1], 0, 30)
 
 
 @settings(max_examples=25, deadline=None)
@@ -96,24 +96,21 @@ def test_lemma6_readout_is_exact_on_the_whole_cube(bits, data, seed):
     rng = np.random.default_rng(seed)
     filters = rng.choice([-1 / window, 1 / window], (40 * 2**window, window))
     table = rng.choice([-1.0, 1.0], 2**window)
-    certificate = patterns_readout.lemma6_readout(filters, table, start, bits)
+    certificate = readout.lemma6_readout(filters, table, start, bits)
     if certificate.covered:
-        assert patterns_readout.lemma6_error(filters, table, start, bits) < 1e-13
+        assert readout.lemma6_error(filters, table, start, bits) < 1e-13
     if certificate.balanced:
         assert certificate.norm <= certificate.norm_bound
     # Independent evaluation, straight from the definition.
-    x = patterns_readout.cube(bits)
-    h = sum(
-        np.maximum(x[:, j : j + window] @ filters.T + (1 / window - 1), 0) @ certificate.readout[j]
-        for j in range(bits - window + 1)
-    )
-    f = table[patterns_readout.pattern_index(x[:, start : start + window])]
+    x = readout.cube(bits)
+    h = sum(np.maximum(x[:, j : j + window] @ filters.T + (1 / window - 1), 0) @ certificate.readout[j] for j in range(bits - window + 1))
+    f = table[readout.pattern_index(x[:, start : start + window])]
     assert certificate.covered == bool(np.abs(h - f).max() < 1e-12)
 
 
 def test_an_uncovered_pattern_shows_as_an_error_of_one():
     filters = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]])
-    assert patterns_readout.lemma6_error(filters, [1, 1, 1, 1], 0, 3) == pytest.approx(1.0)
+    assert readout.lemma6_error(filters, [1, 1, 1, 1], 0, 3) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("filters", "window", "minimum"), [(5, 1, 2), (6, 2, 1), (9, 1, 3), (7, 2, 1)])
@@ -121,16 +118,16 @@ def test_exact_coverage_failure_equals_enumeration(filters, window, minimum):
     patterns_count = 2**window
     draws = np.indices((patterns_count,) * filters).reshape(filters, -1)
     counts = np.stack([(draws == z).sum(0) for z in range(patterns_count)])
-    failure = patterns_readout.coverage_failure(filters, window, minimum)
+    failure = readout.coverage_failure(filters, window, minimum)
     assert failure.exact == pytest.approx(float((counts.min(0) < minimum).mean()), abs=1e-12)
     assert failure.exact <= failure.union + 1e-12
 
 
 def test_measured_coverage_agrees_with_the_exact_probability_and_stays_below_delta():
     for window in (2, 4, 6):
-        q = math.floor(patterns_readout.needed_filters(window, 0.05)) + 1
-        result = patterns_readout.coverage_draws(q, window, draws=4000, seed=window)
-        failure = patterns_readout.coverage_failure(q, window)
+        q = math.floor(readout.needed_filters(window, 0.05)) + 1
+        result = readout.coverage_draws(q, window, draws=4000, seed=window)
+        failure = readout.coverage_failure(q, window)
         spread = 4 * math.sqrt(max(failure.exact, 1e-3) / 4000)
         assert abs(result.unbalanced / 4000 - failure.exact) < spread
         assert failure.exact <= failure.union <= failure.chernoff <= 0.05
@@ -138,9 +135,9 @@ def test_measured_coverage_agrees_with_the_exact_probability_and_stays_below_del
         assert result.largest_norm_ratio <= 1
     # At q = 2^k ln 2^k, coupon collecting: about 1/e of all draws cover everything.
     scarce = round(2**6 * math.log(2**6))
-    covered = 1 - patterns_readout.coverage_failure(scarce, 6, minimum=1).exact
+    covered = 1 - readout.coverage_failure(scarce, 6, minimum=1).exact
     assert covered == pytest.approx(math.exp(-1), abs=0.05)
-    assert patterns_readout.coverage_draws(scarce, 6, 4000).uncovered / 4000 == pytest.approx(1 - covered, abs=0.03)
+    assert readout.coverage_draws(scarce, 6, 4000).uncovered / 4000 == pytest.approx(1 - covered, abs=0.03)
 
 
 def test_lemma8_lemma9_and_theorem10_hold_along_a_run_of_gradient_descent():
@@ -148,12 +145,12 @@ def test_lemma8_lemma9_and_theorem10_hold_along_a_run_of_gradient_descent():
     rng = np.random.default_rng(0)
     w = rng.choice([-1 / k, 1 / k], (q, k))
     b, u, w0 = 1 / k - 1, np.zeros((n - k + 1, q)), w.copy()
-    x = patterns_readout.cube(n)
+    x = readout.cube(n)
     windows = np.stack([x[:, j : j + k] for j in range(n - k + 1)])
-    table = patterns_readout.parity_table(k)
-    f = table[patterns_readout.pattern_index(windows[start])]
-    star = patterns_readout.lemma6_readout(w0, table, start, n).readout
-    rate = patterns.theorem4_rate(n, q, steps) * 40  # larger than prescribed, so that the layers move
+    table = readout.parity_table(k)
+    f = table[readout.pattern_index(windows[start])]
+    star = readout.lemma6_readout(w0, table, start, n).readout
+    rate = bounds.theorem4_rate(n, q, steps) * 40  # larger than prescribed, so that the layers move
 
     def loss(readout, first):
         h = np.einsum("jxi,ji->x", np.clip(windows @ first.T + b, 0, 1), readout)
@@ -169,26 +166,26 @@ def test_lemma8_lemma9_and_theorem10_hold_along_a_run_of_gradient_descent():
         gw = np.einsum("x,ji,jxi,jxl->il", back, u, slopes.astype(float), windows)
         losses.append(value), comparator.append(loss(star, w)[0]), norms.append(np.linalg.norm(gu))
         u, w = u - rate * gu, w - rate * gw
-        bound = patterns_lemmas.lemma8(n, k, q, t, rate)
+        bound = lemmas.lemma8(n, k, q, t, rate)
         assert np.linalg.norm(u, axis=1).max() <= bound.readout
         assert np.linalg.norm(w - w0) <= bound.first_layer
         change = abs(loss(star, w)[0] - loss(star, w0)[0])
-        assert change <= patterns_lemmas.lemma9(n, k, q, t, rate, np.linalg.norm(star, axis=1))
-    regret = patterns_lemmas.theorem10(comparator, float(np.linalg.norm(star)), norms, rate)
+        assert change <= lemmas.lemma9(n, k, q, t, rate, np.linalg.norm(star, axis=1))
+    regret = lemmas.theorem10(comparator, float(np.linalg.norm(star)), norms, rate)
     assert np.mean(losses) <= regret.total
     assert np.linalg.norm(w - w0) > 0  # the first layer did move: the bounds were tested
 
 
 def test_theorem12_in_closed_form_and_the_sharper_bound_is_sharper():
-    bound = patterns_hardness.theorem12(10, 3, filters=7, ceiling=2.0)
+    bound = hardness.theorem12(10, 3, filters=7, ceiling=2.0)
     assert bound.first_layer == pytest.approx(7 * 10 / math.comb(9, 3))
     assert bound.readout == pytest.approx(4 * 7 / math.comb(10, 3))
     assert bound.sharper == pytest.approx(7 * 8 / math.comb(10, 3))
     n, k = np.meshgrid(np.arange(1, 60), np.arange(1, 60))
     keep = k <= n
-    grid = patterns_hardness.theorem12(n[keep], k[keep])
+    grid = hardness.theorem12(n[keep], k[keep])
     assert np.all(grid.log_sharper <= grid.log_first_layer + 1e-12)
     # k = n leaves one set, of n-1 bits for each coordinate; C(n-1, n) = 0 must not divide.
-    assert patterns_hardness.theorem12(5, 5).first_layer == pytest.approx(5)
-    assert patterns_hardness.theorem12(5, 5).sharper == pytest.approx(1)
-    assert math.isfinite(patterns_hardness.theorem12(10**6, 10**4).log_first_layer)
+    assert hardness.theorem12(5, 5).first_layer == pytest.approx(5)
+    assert hardness.theorem12(5, 5).sharper == pytest.approx(1)
+    assert math.isfinite(hardness.theorem12(10**6, 10**4).log_first_layer)

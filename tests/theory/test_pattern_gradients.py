@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.theory import walsh
-from separatrix.theory.degree_mass import degree_mass, gaussian_degree_mass
-from separatrix.theory.fourier_gradient import fourier_gradient
-from separatrix.theory.gradient_separation import crossing, separation_row, separation_table
-from separatrix.theory.lattice_gradient import lattice_degree_mass, lattice_gradient
-from separatrix.theory.parity_gradient import cube_gradient
-from separatrix.theory.patterns_hardness import support_average, theorem12
-from separatrix.theory.patterns_readout import cube
-from separatrix.theory.population_gradient import network_squared_norm, population_gradient, window_gradient
-from separatrix.theory.split_gradient import split_gradient
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns import walsh
+from separatrix.theory.patterns.degree_mass import degree_mass, gaussian_degree_mass
+from separatrix.theory.patterns.fourier_gradient import fourier_gradient
+from separatrix.theory.patterns.gradient_separation import crossing, separation_row, separation_table
+from separatrix.theory.patterns.hardness import support_average, theorem12
+from separatrix.theory.patterns.lattice_gradient import lattice_degree_mass, lattice_gradient
+from separatrix.theory.patterns.parity_gradient import cube_gradient
+from separatrix.theory.patterns.population_gradient import network_squared_norm, population_gradient, window_gradient
+from separatrix.theory.patterns.readout import cube
+from separatrix.theory.patterns.split_gradient import split_gradient
+from separatrix.theory.patterns.units import UnitActivation
 
 ACTIVATIONS = [UnitActivation("relu"), UnitActivation("clipped", ceiling=0.8), UnitActivation("tanh")]
 names = [activation.name for activation in ACTIVATIONS]
@@ -34,9 +34,7 @@ def gaussian(units, bits, seed=0):
 def test_walsh_hadamard_equals_the_definition(bits, seed):
     values = np.random.default_rng(seed).standard_normal(2**bits)
     x = cube(bits)
-    slow = [
-        (values * x[:, list(s)].prod(1)).mean() for s in (tuple(i for i in range(bits) if mask >> i & 1) for mask in range(2**bits))
-    ]
+    slow = [(values * x[:, list(s)].prod(1)).mean() for s in (tuple(i for i in range(bits) if mask >> i & 1) for mask in range(2**bits))]
     np.testing.assert_allclose(walsh.walsh_hadamard(values), slow, atol=1e-13)
     # Parseval, degree by degree.
     profile = walsh.degree_sums(walsh.walsh_hadamard(values) ** 2)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.theory import junta
-from separatrix.theory.junta import junta_search, pack_columns, window_search
-from separatrix.theory.patterns_readout import pattern_index
+from separatrix.theory.patterns import junta
+from separatrix.theory.patterns.junta import junta_search, pack_columns, window_search
+from separatrix.theory.patterns.readout import pattern_index
 
 
 def consistent(x, y, support):

@@ -183,7 +183,7 @@ class Lab:
             "peak_memory_bytes": peak * 1024,
             "device": _device_name(self._device),
             "workers": self._device.workers if self._device else 0,
-            "precision": "float32 (matrix products in full float32)",
+            "precision": "float32; each trial states the precision of its matrix products",
             "flags": os.environ.get("XLA_FLAGS", ""),
             "versions": {"separatrix": __version__, "python": platform.python_version()}
             | {name: metadata.version(name) for name in ("jax", "jaxlib", "equinox", "optax", "numpy", "pyarrow")},

@@ -2,12 +2,12 @@
 
 import dataclasses
 import os
+import sys
 import time
 from typing import Any
 
 import jax
 import numpy as np
-import platformdirs
 
 from separatrix.engine.sweep import structure
 from separatrix.engine.trial import Trial, run_trial
@@ -32,13 +32,23 @@ class Tally:
         return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
 
+def cache_folder() -> str:
+    """Where this package keeps what can be made again: SEPARATRIX_CACHE, or a folder in the user's cache.
+
+    >>> "separatrix" in cache_folder() or "SEPARATRIX_CACHE" in os.environ
+    True
+    """
+    home = os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
+    return os.environ.get("SEPARATRIX_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or home, "separatrix")
+
+
 def use_compilation_cache() -> str | None:
     """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None where that is not possible.
 
     >>> use_compilation_cache() is None or use_compilation_cache().endswith("xla")
     True
     """
-    folder = os.path.join(os.environ.get("SEPARATRIX_CACHE") or platformdirs.user_cache_dir("separatrix"), "xla")
+    folder = os.path.join(cache_folder(), "xla")
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError:
@@ -94,8 +104,8 @@ class Programs:
             shape = jax.tree.structure(trial.replace(seed=0))
 
             def whole(leaves: Any, words: Any) -> Any:
-                # Precision is pinned: a GPU's default for float32 products would be TF32.
-                with jax.default_matmul_precision("float32"):
+                # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
+                with jax.default_matmul_precision({"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]):
                     return run_trial(jax.tree.unflatten(shape, leaves), words, frame)
 
             program = whole if batch == 1 else jax.vmap(whole)

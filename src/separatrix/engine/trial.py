@@ -52,6 +52,7 @@ class Trial(Spec):
 
     `samples` is the size of the training set; 0 for the online and population oracles, which need none. Tasks and seeds fix
     the data: different networks and learners with the same seed see the same rows, and other sample sizes see fresh ones.
+    `precision` is that of matrix products: full float32, or the faster "tf32" of recent GPUs (the same as float32 on a CPU).
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16, seed=0)
@@ -115,7 +116,7 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
     layout = network.layout(task.shape, within)
     truth = task.truth(named(data, "truth"), frame.task)
     # A network that starts in another one is never padded (see `padded`), so its true shape is the frame's.
-    params = network.init(named(model, "init"), frame.task.shape if network.start is not None else task.shape, within)
+    start = network.init(named(model, "init"), frame.task.shape if network.start is not None else task.shape, within)
 
     def cut(sample: Sample, weight: Array) -> Rows:
         return Rows(layout.windows.patches(sample.x), sample.y, weight)
@@ -136,7 +137,7 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
         moving = {part: getattr(params, part) for part in learner.train if getattr(params, part) is not None}
         now, slope = jax.value_and_grad(loss)(moving)
         gradient = Params(None)._replace(**slope)
-        return Moment(step, params, gradient, now, network, layout, direction, rows, test)
+        return Moment(step, params, start, gradient, now, network, layout, direction, rows, test)
 
     names = ("loss", "risk", *(n for n in measure.probes if n not in ("loss", "risk")))
 
@@ -144,7 +145,7 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
         moment = look(params, step)
         return {name: jnp.asarray(find_probe(name).measure(moment), jnp.float32) for name in names}
 
-    run = descend(learner, network, layout, params, rows_at, probe_all, measure.schedule(learner.steps))
+    run = descend(learner, network, layout, start, rows_at, probe_all, measure.schedule(learner.steps))
     # The last measurement before the trial stopped is its result.
     last = jnp.maximum((run.trace["step"] >= 0).sum() - 1, 0)
     final = {name: run.trace[name][last] for name in names}

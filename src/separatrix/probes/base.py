@@ -14,11 +14,12 @@ class Moment(NamedTuple):
     """Everything a probe may look at.
 
     >>> Moment._fields[:3]
-    ('step', 'params', 'gradient')
+    ('step', 'params', 'initial')
     """
 
     step: Any
     params: Params
+    initial: Params  # before training
     gradient: Params  # of the training loss; parts that are not trained are None
     loss: Float[Array, ""]  # training loss
     network: Network  # as evaluated, with its own LSA bias
@@ -74,7 +75,7 @@ def find_probe(name: str) -> Probe:
 def require_direction(moment: Moment) -> Float[Array, " channels"]:
     """The task's signal direction, or one sentence.
 
-    >>> require_direction(Moment(0, None, None, 0.0, None, None, None, None, None))
+    >>> require_direction(Moment(0, None, None, None, 0.0, None, None, None, None, None))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: alignment probes need a task with a signal direction (such as SignalTask)
     """

@@ -24,6 +24,12 @@ def weight_norm(moment: Moment) -> Float[Array, ""]:
     return norm(moment.params.weights)
 
 
+@probe("weight_shift")
+def weight_shift(moment: Moment) -> Float[Array, ""]:
+    """Norm of what training has changed in the hidden weights."""
+    return norm(moment.params.weights - moment.initial.weights)
+
+
 @probe("readout_norm")
 def readout_norm(moment: Moment) -> Float[Array, ""]:
     """Norm of the trained readout."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.units import UnitActivation
 
 LARGEST_CUBE = 24
 _BLOCK = 1 << 22  # entries of a block of units: 32 MiB, so that a batch of units never takes memory in proportion

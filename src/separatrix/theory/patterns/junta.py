@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
-from separatrix.theory.patterns_readout import pattern_index
+from separatrix.theory.patterns.readout import pattern_index
 
 LARGEST_SEARCH = 10**10
 _TABLE = 1 << 18  # combinations whose words are kept ready: 2 MiB, within a core's cache

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer
-from separatrix.theory.patterns_common import exponential
-from separatrix.theory.unit_activations import UnitActivation
-from separatrix.theory.walsh import check_cube, preactivations, unit_blocks, walsh_hadamard
+from separatrix.theory.patterns.common import exponential
+from separatrix.theory.patterns.units import UnitActivation
+from separatrix.theory.patterns.walsh import check_cube, preactivations, unit_blocks, walsh_hadamard
 
 
 @dataclasses.dataclass(frozen=True)

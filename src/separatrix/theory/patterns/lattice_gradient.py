@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer, check_number
-from separatrix.theory.parity_gradient import ParityGradient, check_units, symmetric_zeros
-from separatrix.theory.patterns_common import exponential, log_binomial
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.common import exponential, log_binomial
+from separatrix.theory.patterns.parity_gradient import ParityGradient, check_units, symmetric_zeros
+from separatrix.theory.patterns.units import UnitActivation
 
 
 def lattice_coefficient(values: np.ndarray, degree: int) -> tuple[float, float, float]:

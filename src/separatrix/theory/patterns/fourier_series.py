@@ -12,8 +12,8 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln
 
-from separatrix.theory.patterns_common import log_binomial
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.common import log_binomial
+from separatrix.theory.patterns.units import UnitActivation
 
 
 @dataclasses.dataclass(frozen=True)

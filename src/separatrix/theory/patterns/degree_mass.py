@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer, check_number
-from separatrix.theory.fourier_gradient import turned, wave_blocks
-from separatrix.theory.fourier_series import build_waves
-from separatrix.theory.patterns_common import exponential, log_binomial
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.common import exponential, log_binomial
+from separatrix.theory.patterns.fourier_gradient import turned, wave_blocks
+from separatrix.theory.patterns.fourier_series import build_waves
+from separatrix.theory.patterns.units import UnitActivation
 
 
 @dataclasses.dataclass(frozen=True)

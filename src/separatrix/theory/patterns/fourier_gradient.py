@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import check_integer, check_number
-from separatrix.theory.fourier_series import Waves, build_waves
-from separatrix.theory.parity_gradient import ParityGradient, check_units, symmetric_zeros
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.fourier_series import Waves, build_waves
+from separatrix.theory.patterns.parity_gradient import ParityGradient, check_units, symmetric_zeros
+from separatrix.theory.patterns.units import UnitActivation
 
 _NODES = 16  # nodes of a block: with n = 4096 a block of waves takes 1 MiB and stays in cache
 _TINY = 1e-150

@@ -11,12 +11,12 @@ import numpy as np
 from scipy import stats
 
 from separatrix.errors import check_choice, check_integer, check_number
-from separatrix.theory.degree_mass import degree_mass
-from separatrix.theory.lattice_gradient import lattice_degree_mass
-from separatrix.theory.patterns_hardness import support_average, theorem12
-from separatrix.theory.population_gradient import population_gradient, window_gradient
-from separatrix.theory.unit_activations import UnitActivation
-from separatrix.theory.walsh import degree_profile
+from separatrix.theory.patterns.degree_mass import degree_mass
+from separatrix.theory.patterns.hardness import support_average, theorem12
+from separatrix.theory.patterns.lattice_gradient import lattice_degree_mass
+from separatrix.theory.patterns.population_gradient import population_gradient, window_gradient
+from separatrix.theory.patterns.units import UnitActivation
+from separatrix.theory.patterns.walsh import degree_profile
 
 INITIALISATIONS = ("gaussian", "sign", "theorem4")
 _ENUMERATED = 16

@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import check_choice, check_integer
-from separatrix.theory.fourier_gradient import fourier_gradient
-from separatrix.theory.lattice_gradient import is_lattice, lattice_gradient
-from separatrix.theory.parity_gradient import ParityGradient, check_units, cube_gradient
-from separatrix.theory.split_gradient import split_gradient
-from separatrix.theory.unit_activations import UnitActivation
+from separatrix.theory.patterns.fourier_gradient import fourier_gradient
+from separatrix.theory.patterns.lattice_gradient import is_lattice, lattice_gradient
+from separatrix.theory.patterns.parity_gradient import ParityGradient, check_units, cube_gradient
+from separatrix.theory.patterns.split_gradient import split_gradient
+from separatrix.theory.patterns.units import UnitActivation
 
 METHODS = ("auto", "enumeration", "lattice", "split", "fourier")
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.theory.parity_gradient import ParityGradient, check_units, symmetric_zeros
-from separatrix.theory.unit_activations import UnitActivation
-from separatrix.theory.walsh import preactivations
+from separatrix.theory.patterns.parity_gradient import ParityGradient, check_units, symmetric_zeros
+from separatrix.theory.patterns.units import UnitActivation
+from separatrix.theory.patterns.walsh import preactivations
 
 LARGEST_SPLIT = 44
 
