@@ -256,7 +256,8 @@ def _check_size(owner: str, name: str, item: Any, low: int | None, high: int | N
 
 
 def _check_part(owner: str, name: str, item: Any, annotation: Any) -> None:
-    allowed = annotation if isinstance(annotation, type | types.UnionType) else Spec | None
+    known = annotation is not Any and isinstance(annotation, type | types.UnionType)
+    allowed = annotation if known else Spec | None
     if not isinstance(item, allowed):
         kinds = allowed.__args__ if isinstance(allowed, types.UnionType) else (allowed,)
         words = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in kinds)

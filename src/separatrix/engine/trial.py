@@ -66,6 +66,7 @@ class Trial(Spec):
     samples: int = size(low=0, default=0)
     seed: int = value(low=0, default=0, integer=True)
     measure: Measure = Measure()
+    precision: str = choice("float32", "tf32", default="float32")
 
     def check(self) -> None:
         if self.learner.oracle == "empirical" and self.samples < 1:
