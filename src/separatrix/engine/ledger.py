@@ -24,6 +24,7 @@ from separatrix.spec import digest
 FORMAT = "1"
 MARK = "separatrix.json"
 PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
+TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +54,25 @@ def table_of(rows: Iterable[dict[str, Any]]) -> Table:
     """
     rows = list(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return Table(pa.table({name: pa.array([row.get(name) for row in rows]) for name in names}))
+    return Table(pa.table({name: _column([row.get(name) for row in rows]) for name in names}))
+
+
+def _column(items: list[Any]) -> pa.Array:
+    try:
+        return pa.array(items)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a field of 3 in one trial and of (3, 3), which is text, in another
+        return pa.array([item if item is None or isinstance(item, str) else json.dumps(item) for item in items])
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Tables on top of each other; a column that is text in some of them is text in all."""
+    text = {field.name for table in tables for field in table.schema if pa.types.is_string(field.type)}
+    for index, table in enumerate(tables):
+        for place, field in enumerate(table.schema):
+            if field.name in text and not pa.types.is_string(field.type):
+                table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
+        tables[index] = table
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 @contextlib.contextmanager
@@ -125,24 +144,27 @@ class Ledger:
         self.folder = Path(folder)
         self.parts = self.folder / "ledger"
         self.calculations = self.folder / "calculations"
+        self._loaded: dict[str, pa.Table] = {}  # parts never change, so each is read once
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Ledger":
         """Use a folder that a run made before, or make one; refuse a folder that belongs to something else."""
         path = Path(folder)
-        if path.exists() and not path.is_dir():
-            raise SeparatrixError(f"the output folder {path} is a file; choose another with --out")
         with explained(f"use the output folder {path}"):
-            if path.is_dir() and any(path.iterdir()) and not (path / MARK).exists():
+            if path.exists() and not path.is_dir():
+                raise SeparatrixError(f"the output folder {path} is a file; choose another with --out")
+            # A run that was killed before it had marked its folder leaves at most a mark under a temporary name.
+            foreign = path.is_dir() and any(not TEMPORARY_MARK.fullmatch(file.name) for file in path.iterdir())
+            if foreign and not (path / MARK).exists():
                 raise SeparatrixError(f"the output folder {path} is not empty and was not made by separatrix; choose another with --out")
             path.mkdir(parents=True, exist_ok=True)
         ledger = cls(path)
-        with explained(f"write to the output folder {path}"):
-            ledger.parts.mkdir(exist_ok=True)
-            ledger.calculations.mkdir(exist_ok=True)
         if not (path / MARK).exists():
             write_json(path / MARK, {"format": FORMAT, "what": "results of separatrix"})
         ledger._check_format()
+        with explained(f"write to the output folder {path}"):
+            ledger.parts.mkdir(exist_ok=True)
+            ledger.calculations.mkdir(exist_ok=True)
         return ledger
 
     def _check_format(self) -> None:
@@ -174,14 +196,18 @@ class Ledger:
         path = self.parts / f"part-{name}.parquet"
         write_whole(path, lambda target: pq.write_table(table, target, compression="zstd", write_page_checksum=True))
 
-    def _load(self, file: Path, columns: list[str] | None = None) -> pa.Table:
+    def _load(self, file: Path) -> pa.Table:
+        if file.name in self._loaded:
+            return self._loaded[file.name]
         try:
             reader = pq.ParquetFile(file, page_checksum_verification=True)
             if (reader.schema_arrow.metadata or {}).get(b"separatrix") != FORMAT.encode():
                 raise SeparatrixError(f"the ledger part {file.name} was not written by separatrix; move that file away")
-            return reader.read(columns=columns)
+            table = reader.read()
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedPart(file) from error
+        self._loaded[file.name] = table
+        return table
 
     def mend(self) -> list[str]:
         """Set damaged parts aside, so that their trials are computed again; the names of those parts."""
@@ -197,14 +223,14 @@ class Ledger:
 
     def done(self) -> set[str]:
         """The identities of all finished trials."""
-        return {trial for file in self.files() for trial in self._load(file, ["trial"])["trial"].to_pylist()}
+        return {trial for file in self.files() for trial in self._load(file)["trial"].to_pylist()}
 
     def read(self, trials: Iterable[str] | None = None) -> Table:
         """The rows of the given trials in the order given, or all rows, each trial once."""
         tables = [self._load(file) for file in self.files()]
         if not tables:
             return table_of([])
-        whole = pa.concat_tables(tables, promote_options="permissive")
+        whole = _joined(tables)
         place = {trial: index for index, trial in enumerate(whole["trial"].to_pylist())}
         wanted = list(place) if trials is None else [trial for trial in trials if trial in place]
         return Table(whole.take(pa.array([place[trial] for trial in wanted], pa.int64())))

@@ -85,6 +85,10 @@ class Workers:
             process.kill()
         for process in self._processes:
             process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
+                    if pipe is not None:
+                        pipe.close()
         self._processes.clear()
 
     def _start(self) -> None:
@@ -133,22 +137,24 @@ class Workers:
                     line = process.stdout.readline()
                 except (OSError, ValueError):
                     line = ""
-                answers.put(json.loads(line) if line else {"error": "a worker process ended unexpectedly"})
-                if not line:
+                whole = line.endswith("\n")  # a worker killed while it answers leaves a part of a line
+                answers.put(json.loads(line) if whole else {"error": "a worker process ended unexpectedly"})
+                if not whole:
                     return
 
         threads = [threading.Thread(target=serve, args=(n,), daemon=True) for n in range(len(self._processes))]
         for thread in threads:
             thread.start()
+        complete = False
         try:
             for _ in range(len(plan.chunks)):
                 answer = answers.get()
                 if "error" in answer:
                     raise SeparatrixError(answer["error"])
                 yield Finished(answer["rows"], Tally(**answer["tally"]))
+            complete = True
         finally:
             with lock:
                 waiting.clear()
-            with contextlib.suppress(RuntimeError):
-                if any(thread.is_alive() for thread in threads):
-                    self.__exit__()
+            if not complete:
+                self.__exit__()

@@ -29,8 +29,10 @@ class Device:
 
     @property
     def rounding(self) -> Rounding:
-        """A GPU pays seconds for a program and little for padding; a CPU the other way round."""
-        return Rounding(samples=4.0, sizes=2.0) if self.batched else Rounding(samples=2.0, sizes=1.0)
+        """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
+        if self.batched:
+            return Rounding(samples=4.0, large=4.0, sizes=4.0)
+        return Rounding(samples=4.0, large=2.0, sizes=2.0)
 
 
 def cores() -> int:
@@ -117,7 +119,7 @@ class Plan:
 
 CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this often
 CHUNK_TRIALS = 64
-BATCHES = (8, 64, 512)  # few sizes, so that rounds of a growing sweep meet the same programs
+BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same programs
 
 
 def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
@@ -125,6 +127,11 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
 
     Frames, batch sizes and programs depend on the trials alone and not on what is `done`: a resumed run computes what is missing
     in the same programs, and so gets the same numbers.
+
+    >>> import separatrix as sx
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
+    >>> make_plan(sweep, Device("cpu"), done={sweep.trials[0].identity}).trials
+    5
     """
     groups: dict[str, list[Trial]] = {}
     frames: dict[str, Trial] = {}
@@ -139,7 +146,7 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
         cost = cost_of(frames[key])
         if device.batched:
             fits = max(1, int(device.memory // max(cost.bytes, 1.0)))
-            batch = min(fits, next((size for size in BATCHES if size >= len(trials)), BATCHES[-1]))
+            batch = min(BATCH_TRIALS, fits)
             length = batch
         else:
             batch = 1

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import numbers
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -38,7 +39,7 @@ class Sweep:
         measure: Measure | None = None,
     ) -> "Sweep":
         """Every combination; each argument is one thing or several, and `seeds` a number of seeds or the seeds themselves."""
-        seeds = range(seeds) if isinstance(seeds, int) else seeds
+        seeds = range(int(seeds)) if isinstance(seeds, numbers.Integral) else seeds
         parts = [_several(part) for part in (task, network, learner, samples, seeds)]
         if not all(parts):
             raise SeparatrixError("a sweep needs at least one task, network, learner, sample size and seed")
@@ -57,22 +58,37 @@ class Sweep:
 
 @dataclasses.dataclass(frozen=True)
 class Rounding:
-    """How sizes are rounded up so that one program serves many: to the next term of a geometric series of this ratio.
+    """How sizes are rounded up so that one program serves many trials; a ratio of 1 rounds nothing.
 
-    >>> Rounding(samples=2.0, sizes=1.0).up(100, 2.0), Rounding().up(100, 1.0)
-    (128, 100)
+    Sample sizes go up to the next term of 8, 8r, 8r², … with r = `samples`, and from 2048 on by factors of `large`; task and
+    network sizes to the next term of 16, 16r, … with r = `sizes` (1 and 2, such as a single filter, are kept).
+
+    >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
+    >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
+    ([8, 32, 128, 4096], [1, 16, 32])
     """
 
-    samples: float = 2.0
+    samples: float = 1.0
+    large: float = 1.0
     sizes: float = 1.0
 
-    @staticmethod
-    def up(count: int, ratio: float) -> int:
-        """The smallest rounded term of 8·ratio^i (or below 8, the count itself) that is at least `count`."""
-        if ratio <= 1 or count <= 8:
-            return count
-        power = math.ceil(math.log(count / 8) / math.log(ratio) - 1e-9)
-        return math.ceil(8 * ratio**power - 1e-9)
+    def samples_up(self, count: int) -> int:
+        """A sample size, rounded up."""
+        if count > 2048:
+            return _term(2048, self.large, count)
+        return count if count == 0 else min(_term(8, self.samples, count), 2048)
+
+    def size_up(self, count: int) -> int:
+        """A task's or network's size, rounded up."""
+        return count if count <= 2 else _term(16, self.sizes, count)
+
+
+def _term(first: int, ratio: float, count: int) -> int:
+    """The first term of a geometric series that is at least `count`."""
+    if ratio <= 1:
+        return count
+    power = max(0, math.ceil(math.log(count / first) / math.log(ratio) - 1e-9))
+    return math.ceil(first * ratio**power - 1e-9)
 
 
 def frame_of(trial: Trial, rounding: Rounding) -> Trial:
@@ -82,18 +98,18 @@ def frame_of(trial: Trial, rounding: Rounding) -> Trial:
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(20, 3, 0.3), sx.FCN(20), sx.Learner(rate=1.0, steps=5), samples=100)
-    >>> frame = frame_of(trial, Rounding(samples=2.0, sizes=2.0))
+    >>> frame = frame_of(trial, Rounding(samples=4.0, sizes=2.0))
     >>> frame.samples, frame.task.patches, frame.network.width
     (128, 32, 32)
     """
 
     def grow(spec: Spec) -> Any:
-        return spec.replace(**{name: Rounding.up(count, rounding.sizes) for name, count in spec.sizes().items()})
+        return spec.replace(**{name: rounding.size_up(count) for name, count in spec.sizes().items()})
 
     # An embedding needs the true sizes, and so does a 2-D input, whose real windows are not the first ones of a larger one.
     fixed = rounding.sizes <= 1 or trial.network.start is not None or len(trial.task.shape) != 2
     task, network = (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
-    return trial.replace(task=task, network=network, samples=Rounding.up(trial.samples, rounding.samples), seed=0)
+    return trial.replace(task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0)
 
 
 def structure(frame: Trial) -> str:
