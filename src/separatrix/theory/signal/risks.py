@@ -77,8 +77,10 @@ def _log_symmetric(logs: np.ndarray, degree: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=512)
-def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15) -> float:
+def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15, strength: float = 1.0) -> float:
     """Risk R(k, σ, b) of the network Σ_i φ_b(<w*, x_i>) that already knows w*: the floor for every learner with this bias.
+
+    A unit filter whose alignment with w* is `strength` instead of 1 has the risk that this gives.
 
     The distribution of the sum is computed exactly on a lattice (a k-fold convolution by FFT); the lattice error falls with
     `cells`.
@@ -90,6 +92,7 @@ def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15
     """
     _check(patches, noise)
     check_number("the LSA activation", "bias", bias, low=0)
+    check_number("true_signal_risk", "strength", strength, low=-1, high=1)
     reach = 1.0 + noise * (9.0 + 9.0 * math.sqrt(patches))
     step = 2.0 * reach / cells
     centre = (np.arange(cells) - cells // 2) * step
@@ -101,6 +104,6 @@ def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15
 
         return below(centre + step / 2) - below(centre - step / 2)
 
-    transform = np.fft.rfft(np.fft.ifftshift(mass(1.0))) * np.fft.rfft(np.fft.ifftshift(mass(0.0))) ** (patches - 1)
+    transform = np.fft.rfft(np.fft.ifftshift(mass(strength))) * np.fft.rfft(np.fft.ifftshift(mass(0.0))) ** (patches - 1)
     total = np.fft.fftshift(np.fft.irfft(transform, cells))
     return float(np.clip(total[: cells // 2].sum() + 0.5 * total[cells // 2], 0.0, 1.0))
