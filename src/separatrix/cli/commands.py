@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 import shlex
 import sys
@@ -69,8 +70,10 @@ def terminal(stderr: bool = False) -> Console:
     >>> terminal(stderr=True).stderr
     True
     """
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=160)
+    # NO_COLOR alone would still leave bold headings, which are escape codes too.
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(stderr=stderr, highlight=False, color_system=colours)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, color_system=colours, width=160)
 
 
 @contextmanager
@@ -123,7 +126,7 @@ def run_request(request: Request) -> None:
     workers = None if request.workers < 0 else request.workers
     command = shlex.join(["separatrix", *sys.argv[1:]])
     if request.dry_run:
-        existing = request.folder if request.folder.exists() else None
+        existing = request.folder if os.path.exists(request.folder) else None
         print_plan(plan_jobs(run, Lab(existing, workers=workers)), request.json)
         return
     note = terminal(stderr=True)

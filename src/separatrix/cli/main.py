@@ -114,6 +114,10 @@ def main() -> None:
         _fail(str(error))
     except KeyboardInterrupt:
         _fail("interrupted")
+    except SystemExit as end:
+        if end.code == 130:  # what typer makes of Ctrl-C
+            _fail("interrupted")
+        raise
     except BrokenPipeError:
         # The reader of our output has gone; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -64,6 +64,16 @@ def _column(items: list[Any]) -> pa.Array:
         return pa.array([item if item is None or isinstance(item, str) else json.dumps(item) for item in items])
 
 
+def _part_name(trials: Iterable[str]) -> str:
+    return f"part-{digest(sorted(trials))}.parquet"
+
+
+def _columns(schema: pa.Schema) -> str:
+    # Parquet calls the parts of a list by another name, so a list is known by the type of its parts.
+    kinds = [f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type) for field in schema]
+    return digest([[field.name, kind] for field, kind in zip(schema, kinds)])
+
+
 def _joined(tables: list[pa.Table]) -> pa.Table:
     """Tables on top of each other; a column that is text in some of them is text in all."""
     text = {field.name for table in tables for field in table.schema if pa.types.is_string(field.type)}
@@ -191,9 +201,9 @@ class Ledger:
     def write(self, rows: list[dict[str, Any]]) -> Path | None:
         """Add the rows of a finished chunk."""
         self.parts.mkdir(parents=True, exist_ok=True)
-        name = digest(sorted(row["trial"] for row in rows))
-        table = table_of(rows).arrow.replace_schema_metadata({"separatrix": FORMAT})
-        path = self.parts / f"part-{name}.parquet"
+        table = table_of(rows).arrow
+        table = table.replace_schema_metadata({"separatrix": FORMAT, "columns": _columns(table.schema)})
+        path = self.parts / _part_name(row["trial"] for row in rows)
         write_whole(path, lambda target: pq.write_table(table, target, compression="zstd", write_page_checksum=True))
 
     def _load(self, file: Path) -> pa.Table:
@@ -201,9 +211,15 @@ class Ledger:
             return self._loaded[file.name]
         try:
             reader = pq.ParquetFile(file, page_checksum_verification=True)
-            if (reader.schema_arrow.metadata or {}).get(b"separatrix") != FORMAT.encode():
+            about = reader.schema_arrow.metadata or {}
+            if about.get(b"separatrix") != FORMAT.encode():
                 raise SeparatrixError(f"the ledger part {file.name} was not written by separatrix; move that file away")
+            # Parquet has checksums for its pages, and none for the names and types of columns or the number of rows.
+            if about.get(b"columns") != _columns(reader.schema_arrow).encode():
+                raise DamagedPart(file)
             table = reader.read()
+            if file.name != _part_name(table["trial"].to_pylist()):
+                raise DamagedPart(file)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedPart(file) from error
         self._loaded[file.name] = table

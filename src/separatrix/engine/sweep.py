@@ -9,6 +9,7 @@ from typing import Any
 
 from separatrix.engine.trial import Measure, Trial
 from separatrix.errors import SeparatrixError
+from separatrix.networks import windows
 from separatrix.spec import Spec, digest
 
 
@@ -167,7 +168,7 @@ def cost_of(frame: Trial) -> Cost:
     forward = network.flops(task.shape)
     times = len(measure.schedule(learner.steps))
     flops = 2.0 * forward * rows * (learner.steps + times) + 1.0 * forward * measure.test * times
-    where = network.layout(task.shape).windows
+    where = windows(task.shape, network.field, network.stride)
     patch, hidden = where.positions * where.span, where.positions * network.width
     inputs = math.prod(task.shape)
     bytes_ = 4.0 * ((held + measure.test) * (inputs + patch) + 4 * max(rows, measure.test) * hidden)

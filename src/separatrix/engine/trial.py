@@ -116,7 +116,9 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
     within = Frame(frame.task.shape, frame.network.width)
     layout = network.layout(task.shape, within)
     truth = task.truth(named(data, "truth"), frame.task)
-    # A network that starts in another one is never padded (see `padded`), so its true shape is the frame's.
+    # A network that starts in another one is never padded (see `frame_of`), so its true sizes are the frame's.
+    if network.start is not None:
+        network = network.sized_as(frame.network)
     start = network.init(named(model, "init"), frame.task.shape if network.start is not None else task.shape, within)
 
     def cut(sample: Sample, weight: Array) -> Rows:

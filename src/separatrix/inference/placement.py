@@ -15,10 +15,15 @@ import numpy as np
 
 from separatrix.errors import check_integer, check_number
 from separatrix.inference.psychometric import Surface, Tally, likelihood_surface, merge
-from separatrix.inference.thresholds import Threshold, estimate_threshold
+from separatrix.inference.thresholds import likelihood_bounds, read_threshold, trials_near
 
 StopReason = Literal["width", "trials", "left-censored", "right-censored"]
 CellName = TypeVar("CellName", bound=Hashable)
+
+# No interval is believed before this many trials within a factor of two of the threshold.
+_NEAR_TRIALS = 20
+# Predicted success rates of the levels that count as the rise of the curve.
+_RISE = (0.15, 0.85)
 
 
 class Proposal(NamedTuple):
@@ -108,7 +113,7 @@ def stop_reason(observations: Iterable[Tally], plan: Plan) -> StopReason | None:
     evidence = merge(observations)
     if not evidence:
         return None
-    return _reason(evidence, plan, _estimate(evidence, plan))
+    return _reason(evidence, plan, likelihood_surface(evidence, plan.probability, plan.guess))
 
 
 def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Proposal]:
@@ -120,7 +125,7 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
     >>> propose([Tally(8, 0, 4)], batch=16, plan=plan)
     [Proposal(resource=16, repetitions=4)]
     >>> [resource for resource, _ in propose([Tally(8, 0, 4), Tally(16, 4, 4)], batch=16, plan=plan)]
-    [11]
+    [8, 11, 16]
     """
     check_integer("propose", "batch", batch, low=1)
     evidence = merge(observations)
@@ -128,11 +133,15 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
         grid = plan.grid()
         start = plan.minimum if plan.start is None else plan.start
         first = min(range(len(grid)), key=lambda index: abs(math.log(grid[index] / start)))
-        return _climb(grid, first, batch, plan)
-    if _reason(evidence, plan, _estimate(evidence, plan)) is not None:
-        return []
+        return _climb(grid, first, min(batch, plan.max_trials), plan)
     batch = min(batch, plan.max_trials - sum(entry.trials for entry in evidence))
-    return _bracket(evidence, batch, plan) or _refine(evidence, batch, plan)
+    if batch < 1:
+        return []
+    found = _bracket(evidence, batch, plan)
+    if found:
+        return found
+    surface = likelihood_surface(evidence, plan.probability, plan.guess)
+    return [] if _reason(evidence, plan, surface) is not None else _refine(surface, evidence, batch, plan)
 
 
 def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]) -> list[CellProposal]:
@@ -163,13 +172,10 @@ def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: 
     return wanted
 
 
-def _estimate(evidence: tuple[Tally, ...], plan: Plan) -> Threshold:
-    return estimate_threshold(evidence, plan.probability, plan.level, plan.guess)
-
-
-def _reason(evidence: tuple[Tally, ...], plan: Plan, found: Threshold) -> StopReason | None:
+def _reason(evidence: tuple[Tally, ...], plan: Plan, surface: Surface) -> StopReason | None:
     grid = plan.grid()
-    if found.log_width <= plan.width:
+    found = read_threshold(surface, evidence, plan.level)
+    if found.log_width <= plan.width and _cautiously_narrow(evidence, plan, surface):
         return "width"
     if found.trials >= plan.max_trials:
         return "trials"
@@ -219,51 +225,80 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Propos
     return []
 
 
-def _refine(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
-    """Greedy: chunk after chunk to the level whose outcome shrinks the variance most for its cost.
+def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface) -> bool:
+    """Whether the interval would be narrow enough even if the curve were as shallow as it may well be.
 
-    After each chunk the likelihood is updated with the outcome that it predicts, so that a large batch spreads out.
+    A search that stops at the first narrow interval stops when luck made the curve look steep; such intervals are too
+    narrow to cover. So the width is judged on the shallowest quarter of the curves that the data allow.
     """
-    surface = likelihood_surface(evidence, plan.probability, plan.guess)
-    marginal = surface.marginal()
-    near = surface.log_threshold[marginal > -4.0]
-    grid = np.array(plan.grid(), dtype=float)
-    margin = 2 * math.log(plan.ratio)
-    candidates = grid[(np.log(grid) >= near[0] - margin) & (np.log(grid) <= near[-1] + margin)]
-    if candidates.size == 0:
-        candidates = grid[[int(np.argmin(np.abs(np.log(grid) - near.mean())))]]
+    weight = surface.weights().sum(axis=0)
+    order = np.argsort(surface.scale, kind="stable")
+    share = np.cumsum(weight[order])
+    shallow = surface.scale >= surface.scale[order][np.searchsorted(share, 0.75)]
+    pessimistic = dataclasses.replace(surface, values=surface.values[:, shallow])
+    marginal = pessimistic.marginal()
+    near = trials_near(evidence, float(surface.log_threshold[marginal.argmax()]))
+    low, high = likelihood_bounds(surface.log_threshold, marginal, near, plan.level)
+    return near >= _NEAR_TRIALS and high - low <= plan.width
+
+
+def _refine(surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
+    """Half of the batch where the variance shrinks most for its cost, half to the least tried levels of the rise.
+
+    The second half is there because a search that only follows its own estimate abandons levels after bad luck and then
+    believes in a steeper curve than there is (the slope bias of adaptive staircases).
+    """
+    grid = plan.grid()
     # Levels far above the highest one tried cost much and tell little that the next one up does not.
-    candidates = candidates[: int(np.searchsorted(candidates, 2.01 * evidence[-1].resource)) or 1]
-    chunk = max(1, math.ceil(batch / 6))
+    levels = [level for level in grid if level <= 2.01 * evidence[-1].resource]
+    weight = surface.weights()
+    outcomes = [surface.log_outcomes(level) for level in levels]
+    chances = [float((weight * np.exp(log_hit)).sum()) for log_hit, _ in outcomes]
+    # Relative to the highest rate that is possible, so that lapses do not empty the rise.
+    top = max(chances)
+    rise = [place for place, chance in enumerate(chances) if _RISE[0] < (chance - plan.guess) / top < _RISE[1]]
+    if not rise:
+        rise = [int(np.argmin(np.abs(np.array(chances) - plan.probability)))]
+    tried = {entry.resource: entry.trials for entry in evidence}
+    wanted = dict.fromkeys(range(len(levels)), 0)
+    for _ in range(batch // 2):
+        least = min(rise, key=lambda place: tried.get(levels[place], 0) + wanted[place])
+        wanted[least] += 1
     values = surface.values + np.log(np.gradient(surface.log_threshold))[:, None]
-    outcomes = [surface.log_outcomes(level) for level in candidates]
-    wanted: dict[float, int] = {}
-    left = batch
+    for place in rise:
+        values = _foresee(values, outcomes[place], chances[place], wanted[place])
+    left = batch - batch // 2
+    chunk = max(1, math.ceil(left / 4))
+    cost = np.array(levels, dtype=float) ** plan.cost_power
+    window = range(max(rise[0] - 2, 0), min(rise[-1] + 3, len(levels)))
     while left > 0:
         size = min(chunk, left)
-        best, chance = _best_level(surface, values, outcomes, candidates**plan.cost_power)
-        wanted[float(candidates[best])] = wanted.get(float(candidates[best]), 0) + size
-        log_hit, log_miss = outcomes[best]
-        values = values + size * (chance * log_hit + (1 - chance) * log_miss)
+        best, chance = _best_level(surface.log_threshold, values, {place: outcomes[place] for place in window}, cost)
+        wanted[best] += size
+        values = _foresee(values, outcomes[best], chance, size)
         left -= size
-    exact = {float(level): level for level in plan.grid()}
-    return [Proposal(exact[level], wanted[level]) for level in sorted(wanted)]
+    return [Proposal(levels[place], count) for place, count in wanted.items() if count]
 
 
-def _best_level(surface: Surface, values: np.ndarray, outcomes: list[tuple[np.ndarray, np.ndarray]], cost: np.ndarray) -> tuple[int, float]:
-    """The candidate with the largest expected fall in variance per cost, and its chance of success."""
+def _foresee(values: np.ndarray, outcome: tuple[np.ndarray, np.ndarray], chance: float, size: int) -> np.ndarray:
+    """The likelihood after `size` trials with the outcome that is expected of them, so that a batch spreads out."""
+    return values + size * (chance * outcome[0] + (1 - chance) * outcome[1])
+
+
+def _best_level(
+    nodes: np.ndarray, values: np.ndarray, outcomes: dict[int, tuple[np.ndarray, np.ndarray]], cost: np.ndarray
+) -> tuple[int, float]:
+    """The level with the largest expected fall in variance of the log threshold per cost, and its chance of success."""
     weight = np.exp(values - values.max())
     weight /= weight.sum()
-    nodes = surface.log_threshold
-    total = weight.sum(axis=1)
-    mean = float(total @ nodes)
-    gains, chances = [], []
-    for log_hit, _ in outcomes:
+    mean = float(weight.sum(axis=1) @ nodes)
+    best, best_gain, best_chance = min(outcomes), -1.0, 0.5
+    for place, (log_hit, _) in outcomes.items():
         hit = (weight * np.exp(log_hit)).sum(axis=1)
-        chance = float(hit.sum())
+        chance = min(max(float(hit.sum()), 1e-9), 1 - 1e-9)
         # Law of total variance: what the outcome explains is the spread of its two conditional means.
-        shift = float(hit @ nodes) / chance - mean if chance > 0 else 0.0
-        gains.append(shift**2 * chance / (1 - chance) if 0 < chance < 1 else 0.0)
-        chances.append(chance)
-    best = int(np.argmax(np.array(gains) / cost))
-    return best, chances[best]
+        shift = float(hit @ nodes) / chance - mean
+        gain = shift**2 * chance / (1 - chance) / cost[place]
+        if gain > best_gain:
+            best, best_gain, best_chance = place, gain, chance
+    return best, best_chance

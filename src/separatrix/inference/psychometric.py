@@ -22,7 +22,7 @@ from separatrix.errors import ParameterError, check_integer, check_number
 # Weak priors. Scale: a logistic curve rises from 10 to 90 % within a factor exp(4.4 scale), so .3 is a factor 3.7. Two
 # standard deviations reach from .01 (a step, whatever the grid) to 1.6 (a rise over three decades). Lapses are rare,
 # a third is possible. The three shapes are equally likely.
-_LOG_SCALE_CENTRE, _LOG_SCALE_SPREADS = np.log(0.3), (1.7, 0.85)
+_LOG_SCALE_CENTRE, _LOG_SCALE_SPREADS = np.log(0.5), (1.2, 0.8)
 _LOG_SCALES = np.linspace(np.log(0.008), np.log(2.0), 13)
 _LAPSES = np.array([0.0, 0.02, 0.06, 0.13, 0.22, 0.35])
 _LAPSE_STRENGTH = 15.0
@@ -128,6 +128,11 @@ class Surface:
         """Log likelihood of the threshold alone, the nuisance parameters integrated out; its maximum is 0."""
         flat = special.logsumexp(self.values, axis=1)
         return flat - flat.max()
+
+    def weights(self) -> np.ndarray:
+        """Probability of each lattice point under a flat prior on the log threshold; they sum to 1."""
+        values = self.values + np.log(np.gradient(self.log_threshold))[:, None]
+        return np.exp(values - special.logsumexp(values))
 
     def log_outcomes(self, resource: float) -> tuple[np.ndarray, np.ndarray]:
         """Log probability of success and of failure of a trial with this resource at each lattice point."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from separatrix.errors import check_choice, check_number
 from separatrix.inference.intervals import Interval
@@ -96,15 +96,22 @@ def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level
     >>> print(estimate_threshold([Tally(16, 0, 12), Tally(32, 0, 12)]))
     >= 36.29
     """
-    check_number("estimate_threshold", "level", level, low=0.5, high=0.999)
     evidence = merge(tallies)
-    surface = likelihood_surface(evidence, probability, guess)
-    nodes, marginal = surface.log_threshold, surface.marginal()
-    near = _trials_near(evidence, float(nodes[marginal.argmax()]))
-    # Student's quantile: with a dozen informative trials the likelihood ratio is not yet chi-squared.
-    quantile = float(stats.t.ppf(0.5 + level / 2, max(near, 3)))
-    cut = -0.5 * quantile**2
-    log_low, log_high = _falls_to(nodes, marginal, cut, side=-1), _falls_to(nodes, marginal, cut, side=+1)
+    return read_threshold(likelihood_surface(evidence, probability, guess), evidence, level)
+
+
+def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float = 0.95) -> Threshold:
+    """The threshold from a likelihood that has been worked out already, and the tallies behind it.
+
+    >>> evidence = (Tally(8.0, 0, 8), Tally(16.0, 8, 8))
+    >>> read_threshold(likelihood_surface(evidence), evidence).censoring
+    'none'
+    """
+    check_number("estimate_threshold", "level", level, low=0.5, high=0.999)
+    nodes, marginal, probability = surface.log_threshold, surface.marginal(), surface.probability
+    near = trials_near(evidence, float(nodes[marginal.argmax()]))
+    quantile = _quantile(near, level)
+    log_low, log_high = likelihood_bounds(nodes, marginal, near, level)
     inside = (nodes >= log_low) & (nodes <= log_high)
     weight = np.exp(marginal[inside]) * np.gradient(nodes)[inside]
     centre = float(np.sum(weight * nodes[inside]) / np.sum(weight))
@@ -183,8 +190,28 @@ def _distance(threshold: Threshold, side: str) -> float:
     return abs(math.log(getattr(threshold, side) / threshold.estimate))
 
 
-def _trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:
-    """Trials within a factor of two of the threshold: those that tell where it is."""
+def likelihood_bounds(nodes: np.ndarray, marginal: np.ndarray, near: int, level: float) -> tuple[float, float]:
+    """Where the log likelihood has fallen too far for `level`, below and above its peak; infinite where it does not fall.
+
+    >>> nodes = np.linspace(-5, 5, 1001)
+    >>> [round(bound, 2) for bound in likelihood_bounds(nodes, -0.5 * nodes**2, near=10**6, level=0.95)]
+    [-1.96, 1.96]
+    """
+    cut = -0.5 * _quantile(near, level) ** 2
+    return _falls_to(nodes, marginal, cut, side=-1), _falls_to(nodes, marginal, cut, side=+1)
+
+
+def _quantile(near: int, level: float) -> float:
+    # Student's: with a dozen informative trials the likelihood ratio is not yet chi-squared.
+    return float(stats.t.ppf(0.5 + level / 2, max(near, 3)))
+
+
+def trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:
+    """Trials within a factor of two of the threshold: those that tell where it is.
+
+    >>> trials_near([Tally(8, 0, 4), Tally(32, 3, 4)], log_threshold=math.log(20))
+    4
+    """
     return sum(t.trials for t in evidence if abs(math.log(t.resource) - log_threshold) <= math.log(2) + 1e-9)
 
 
@@ -209,7 +236,7 @@ def _soft_edge(nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring) ->
 
 
 def _fitted_curve(surface: Surface) -> tuple[float, float]:
-    weight = np.exp(surface.values - special.logsumexp(surface.values)).sum(axis=0)
+    weight = surface.weights().sum(axis=0)
     return float(np.exp(weight @ np.log(surface.scale))), float(weight @ surface.lapse)
 
 

@@ -183,7 +183,9 @@ def descend(
 
     def go_on(carry: Any, bounds: Any) -> Any:
         (moving, state), _, _, best, stale = carry
-        moving, state = jax.lax.fori_loop(bounds[0], bounds[1], advance, (moving, state))
+        # In a batch both branches of a condition run; an empty range is what stops the work of trials that have ended.
+        end = jnp.where(carry[1] == Status.RUNNING, bounds[1], bounds[0])
+        moving, state = jax.lax.fori_loop(bounds[0], end, advance, (moving, state))
         seen = measure(params._replace(**moving), bounds[1])
         # A share of a negative loss (the correlation's) makes it smaller still.
         share = 0.0 if learner.stop.plateau is None else learner.stop.plateau
@@ -224,8 +226,10 @@ def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:
 def two_step(patches: int, dimension: int, loss: str = "correlation") -> Learner:
     """The two-step algorithm of Lahoti et al. (constants second-hand, from readers' notes): η = 1 then 10³k, b as scheduled.
 
-    Begin the network at `Initial("normal", scale=1 / (10 * patches * dimension))`. With the squared loss and this first
-    threshold it ends at the wrong sign; evaluated with b = 10⁻⁴ the risk stays at the best linear rule's.
+    Begin the network at `Initial("normal", scale=1 / (10 * patches * dimension))`. From there no unit passes the first threshold:
+    the first gradient is 0 and the first step only projects to the sphere. With the squared loss the second step also pushes
+    away from where the weights stood, so that the alignment it ends at depends on its start, even in sign; evaluated with
+    b = 10⁻⁴ the risk stays at the best linear rule's.
 
     >>> two_step(patches=20, dimension=20).steps
     2

@@ -50,7 +50,7 @@ def _to_local(network: Network, params: Params, shape: tuple[int, ...]) -> Embed
     positions = windows(shape, network.field, network.stride).positions
     weights = jnp.tile(params.weights, (positions, 1, 1))
     bias = None if params.bias is None else jnp.tile(params.bias, (positions, 1))
-    return Embedded(network.replace(connectivity="local"), params._replace(weights=weights, bias=bias))
+    return Embedded(network.replace(connectivity="local", start=None), params._replace(weights=weights, bias=bias))
 
 
 def _to_full(network: Network, params: Params, shape: tuple[int, ...]) -> Embedded:
@@ -66,7 +66,7 @@ def _to_full(network: Network, params: Params, shape: tuple[int, ...]) -> Embedd
         readout = jnp.tile(params.readout / where.positions, where.positions)
     elif network.readout == "positions":
         readout = params.readout.reshape(1, units)
-    full = network.replace(connectivity="full", width=units, field=None, stride=1)
+    full = network.replace(connectivity="full", width=units, field=None, stride=1, start=None)
     bias = None if params.bias is None else params.bias.reshape(1, units)
     return Embedded(full, Params(wide.reshape(1, units, -1), bias, readout, params.offset))
 

@@ -174,6 +174,11 @@ class Network(Spec):
         layout = self.layout(x.shape[1:])
         return self.scores(params, layout.windows.patches(x), layout)
 
+    def sized_as(self, frame: "Network") -> Self:
+        """This network, whose sizes may be traced, with the (equal) sizes of `frame`, also in the networks that it starts in."""
+        sized = eqx.tree_at(lambda n: n.width, self, frame.width)
+        return sized if self.start is None else eqx.tree_at(lambda n: n.start, sized, self.start.sized_as(frame.start))
+
     def with_activation_bias(self, bias: Any) -> Self:
         """This network with another LSA bias (also a traced one)."""
         if not isinstance(self.activation, LSA):

@@ -114,15 +114,17 @@ def memory(size: float | None) -> str:
     return f"{number(size)} bytes"
 
 
-def tick(value: float) -> str:
-    """A label of a logarithmic axis.
+def tick(value: float, powers: bool = False) -> str:
+    """A label of a logarithmic axis, in full or as a power of ten.
 
-    >>> [tick(each) for each in (0.001, 1.0, 1000.0, 1e-7, 2e6)]
-    ['0.001', '1', '1000', '10⁻⁷', '2×10⁶']
+    >>> [tick(each) for each in (0.001, 1.0, 1000.0)], [tick(each, powers=True) for each in (1e-7, 1.0, 2e6)]
+    (['0.001', '1', '1000'], ['10⁻⁷', '1', '2×10⁶'])
     """
-    if 1e-3 <= value < 1e5:
-        return _stripped(f"{value:.6f}")
+    if not powers:
+        return _grouped(_stripped(f"{value:.6f}"))
     text = _scientific(value, 3)
+    if text.endswith("×10⁰"):
+        return text[:-4]
     return text[2:] if text.startswith("1×") else text
 
 

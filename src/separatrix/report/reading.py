@@ -61,13 +61,15 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
 
 
 def readable(item: Any) -> Any:
-    """The same plain values with every character that cannot be shown replaced.
+    """The same plain values without what cannot be shown: characters are replaced, numbers beyond all bounds left out.
 
-    >>> readable({"name": ["bad\\x00name"]})
-    {'name': ['bad�name']}
+    >>> readable({"name": ["bad\\x00name", float("nan")]})
+    {'name': ['bad�name', None]}
     """
     if isinstance(item, str):
         return _UNPRINTABLE.sub("\ufffd", item)
+    if isinstance(item, int | float) and not abs(item) <= 1e300:
+        return None
     if isinstance(item, list):
         return [readable(each) for each in item]
     if isinstance(item, dict):
@@ -119,6 +121,8 @@ def _check_claim(claim: Any, where: str) -> None:
     for evidence in _need(claim, "evidence", list, where):
         _need(evidence, "name", str, where)
         _numbers([evidence.get(key) for key in ("estimate", "low", "high", "count", "level", "reference")], "evidence", where)
+        if evidence.get("method") is not None:
+            _need(evidence, "method", str, where)
         if evidence.get("baselines") is not None:
             _numbers(list(_need(evidence, "baselines", dict, where).values()), "baselines", where)
 
@@ -149,7 +153,7 @@ def _figure(plain: Any, where: str) -> Figure:
         _need(series, "label", str, where)
         size = len(_need(series, "x", list, where))
         for key in ("y", "low", "high"):
-            values = _need(series, key, list, where) if key == "y" else series.get(key) or []
+            values = _need(series, key, list, where) if key in series or key == "y" else []
             _numbers(values, key, where)
             if len(values) != size and (key == "y" or values):
                 raise SeparatrixError(f"{where} is damaged: the `{key}` of {series['label']!r} has {len(values)} values for {size} points")

@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from separatrix.engine import Lab
+from separatrix.errors import check_integer, check_number
 from separatrix.inference.intervals import wilson
 from separatrix.notes import Note
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_below
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
 from separatrix.studies.study import Study, seeds_from
-from separatrix.theory.patterns_readout import coverage_draws, coverage_failure, lemma6_error, lemma6_readout, needed_filters
+from separatrix.theory.patterns.readout import LARGEST_CHECK, coverage_draws, coverage_failure, lemma6_error, lemma6_readout, needed_filters
 
+LARGEST_WINDOW = 16  # a draw counts filters by their 2^k sign patterns
 TOLERANCE = 1e-12  # float64 sums of up to a few thousand terms of size one
 
 CONDITIONS = "weights uniform in {±1/k}, hidden bias 1/k - 1, ReLU, more than 2^(k+3) ln(2^k/δ) filters"
@@ -43,6 +45,15 @@ class PatternReadoutSettings:
     delta: float = 0.05
     seed: int = 0
 
+    def __post_init__(self):
+        check_integer("pattern-readout", "bits", self.bits, 1, LARGEST_CHECK)
+        for window in self.windows:
+            check_integer("pattern-readout", "windows", window, 1, min(self.bits, LARGEST_WINDOW))
+        for name in ("draws", "exact_draws", "rules"):
+            check_integer("pattern-readout", name, getattr(self, name), 1)
+        check_number("pattern-readout", "delta", self.delta, 0, 1, open_low=True)
+        check_integer("pattern-readout", "seed", self.seed, 0)
+
 
 class PatternReadout(Study[PatternReadoutSettings]):
     """Builds Lemma 6's readout on random filters and compares it with the pattern on all inputs.
@@ -71,10 +82,10 @@ class PatternReadout(Study[PatternReadoutSettings]):
                 lab.progress(self.name, count + 1, len(s.windows))
         worst = max(row["error"] for row in rows)
         checked = sum(row["checked"] for row in rows)
-        exact: Verdict = "supported" if worst <= TOLERANCE else "refuted"
+        exact: Verdict = "refuted" if worst > TOLERANCE else "supported" if checked else "undecided"
         ratio = max(row["norm_ratio"] for row in rows)
         balanced = sum(row["draws"] - row["unbalanced"] for row in rows)
-        norm: Verdict = "supported" if ratio <= 1.0 else "refuted"
+        norm: Verdict = "refuted" if ratio > 1.0 else "supported" if balanced else "undecided"
         failures = [wilson(row["unbalanced"], row["draws"]) for row in rows]
         coverage = all_of([decide_below(failure, s.delta) for failure in failures])
         findings = (

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.engine import Lab, Plan, Sweep, write_json
+from separatrix.engine.ledger import explained
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.studies.registry import find_study
 from separatrix.studies.study import Study
@@ -45,7 +46,11 @@ class Job:
 
 
 def jobs(names: list[str], scale: str, seed: int = 0, changes: list[str] | None = None) -> list[Job]:
-    """The studies of a run with their settings resolved, before anything runs."""
+    """The studies of a run with their settings resolved, before anything runs.
+
+    >>> jobs(["pattern-readout"], "quick", changes=["windows=2,3"])[0].settings.windows
+    (2, 3)
+    """
     studies = [find_study(name) for name in names]
     sorted_changes = split_changes(changes or [], names)
     return [Job(study, study.settings(scale, seed, sorted_changes[study.name])) for study in studies]
@@ -73,7 +78,8 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
         raise SeparatrixError("studies need an output folder")
     folder = lab.ledger.folder
     claims: list[dict[str, Any]] = []
-    (folder / "outcomes").mkdir(exist_ok=True)
+    with explained("make the folder of outcomes"):
+        (folder / "outcomes").mkdir(exist_ok=True)
     try:
         for job in run:
             outcome = job.study.conclude(lab, job.settings).plain()

@@ -7,17 +7,15 @@ import numpy as np
 
 from separatrix.engine import Lab, Measure, Sweep
 from separatrix.inference.intervals import Interval, difference, mean_interval
-from separatrix.learners import Learner, Ramp
-from separatrix.networks import CNN, FCN, LCN, LSA, Initial, Network
 from separatrix.notes import Note
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
+from separatrix.studies.signal.recipes import NETWORKS, Recipe, signal_trial
 from separatrix.studies.study import Study, seeds_from
 from separatrix.tasks import SignalTask
 from separatrix.theory.signal import true_signal_risk
 
 ALIGNED = 0.25  # below this alignment the paper's summary calls a run failed
-NAMES = ("CNN", "LCN", "FCN")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,36 +48,11 @@ CLAIM_ALIGNED = {
         f"{name.lower()}-aligned",
         f"With k = 10, d = 20, σ = 0.1 and 1000 samples the {name} aligns with the signal (alignment at least {ALIGNED}).",
     )
-    for name in NAMES
+    for name in NETWORKS
 }
 CLAIM_SHARING = _claim("sharing-aligns", "From the same samples the CNN aligns better with the signal than the LCN.")
 CLAIM_LOCALITY = _claim("locality-aligns", "From the same samples the LCN aligns better with the signal than the FCN.")
 CLAIM_RISK = _claim("risk-order", "From the same samples the CNN's risk is below the LCN's, and the LCN's below the FCN's.")
-
-
-def signal_networks(patches: int, bias: float) -> dict[str, Network]:
-    """The paper's three networks on patches: one filter, a filter per patch, and one full unit per patch.
-
-    >>> [network.parameter_count((10, 20)) for network in signal_networks(10, 0.5).values()]
-    [20, 200, 2000]
-    """
-    common: dict[str, Any] = {"activation": LSA(bias), "readout": "sum", "bias": False}
-    small, large = Initial("directions", scale=0.05), Initial("directions", scale=0.7)
-    return {
-        "CNN": CNN(field=1, initial=small, **common),
-        "LCN": LCN(field=1, initial=small, **common),
-        "FCN": FCN(width=patches, initial=large, **common),
-    }
-
-
-def signal_learners(patches: int, bias: float, steps: int) -> dict[str, Learner]:
-    """Projected gradient descent that works for all three: logistic loss, whole batch, the LSA bias ramped up in the first half.
-
-    >>> signal_learners(10, 0.5, 200)["LCN"].rate
-    Constant(level=15.0)
-    """
-    rates = {"CNN": 3.0, "LCN": 1.5 * patches, "FCN": 3.0 * patches}
-    return {name: Learner(rate=rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, bias, share=0.5)) for name, rate in rates.items()}
 
 
 class SignalFirst(Study[SignalFirstSettings]):
@@ -102,9 +75,11 @@ class SignalFirst(Study[SignalFirstSettings]):
     def sweeps(self, settings: SignalFirstSettings) -> dict[str, Sweep]:
         s = settings
         task = SignalTask(s.patches, s.dimension, s.noise)
-        networks, learners = signal_networks(s.patches, s.bias), signal_learners(s.patches, s.bias, s.steps)
+        recipe, seeds = Recipe(bias=s.bias), seeds_from(s.seed, s.seeds)
         measure = Measure(probes=("risk", "alignment", "drift", "signal_gradient"), test=8192, times=20)
-        return {name: Sweep.grid(task, networks[name], learners[name], s.samples, seeds_from(s.seed, s.seeds), measure) for name in NAMES}
+        return {
+            name: Sweep(tuple(signal_trial(task, name, recipe, s.steps, s.samples, seed, measure) for seed in seeds)) for name in NETWORKS
+        }
 
     def conclude(self, lab: Lab, settings: SignalFirstSettings) -> Outcome:
         s = settings
@@ -121,12 +96,12 @@ class SignalFirst(Study[SignalFirstSettings]):
         inside = bool(s.noise <= 1 / np.sqrt(s.patches))
         outside = "" if inside else f"σ = {s.noise:g} exceeds 1/√k = {1 / np.sqrt(s.patches):.3g}"
         gaps = {
-            (a, b, what): difference(frames[a][what], frames[b][what], paired=len(frames[a]) == len(frames[b]))
+            (a, b, what): _paired_difference(frames[a], frames[b], what)
             for a, b in (("CNN", "LCN"), ("LCN", "FCN"))
             for what in ("alignment", "risk")
             if a in frames and b in frames
         }
-        findings = [self._aligned(name, aligned.get(name), inside, outside) for name in NAMES]
+        findings = [self._aligned(name, aligned.get(name), inside, outside) for name in NETWORKS]
         for claim, pair in ((CLAIM_SHARING, ("CNN", "LCN")), (CLAIM_LOCALITY, ("LCN", "FCN"))):
             findings.append(_compare(claim, [(*pair, gaps.get((*pair, "alignment")), 1)], "alignment", inside, outside, {}))
         steps = [(a, b, gaps.get((a, b, "risk")), -1) for a, b in (("CNN", "LCN"), ("LCN", "FCN"))]
@@ -206,6 +181,12 @@ class SignalFirst(Study[SignalFirstSettings]):
             Figure("seeds", "Every seed: alignment and risk after training", Axis("alignment"), Axis("risk", log=True), dots,
                    "One point a seed; seeds with no error on the test rows are not shown on the logarithmic axis."),
         )  # fmt: skip
+
+
+def _paired_difference(first: Any, second: Any, what: str) -> Interval | None:
+    """The mean difference over the seeds that both networks have: they saw the same rows."""
+    both = first[["seed", what]].merge(second[["seed", what]], on="seed", suffixes=("", " of the other"))
+    return difference(both[what], both[f"{what} of the other"], paired=True) if len(both) >= 2 else None
 
 
 def _compare(

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar, Generic, TypeVar
 
 from separatrix.engine import Lab, Sweep
-from separatrix.errors import SeparatrixError, UnknownNameError, check_choice
+from separatrix.errors import SeparatrixError, UnknownNameError, check_choice, check_integer
 from separatrix.studies.claims import Claim
 from separatrix.studies.outcome import Outcome
 
@@ -54,6 +54,7 @@ def seeds_from(seed: int, count: int, purpose: int = 0) -> range:
     >>> seeds_from(2, 3)
     range(2000000, 2000003)
     """
+    check_integer("a study", "seeds", count, 1, SEED_STRIDE // 2)
     start = seed * SEED_STRIDE + purpose * SEED_STRIDE // 2
     return range(start, start + count)
 

@@ -1,0 +1,259 @@
+"""What a report says, in words and in order, before it is set as HTML or Markdown."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from separatrix.report.facts import facts_of, history_of
+from separatrix.report.numbers import NOTHING, cell, interval, number
+from separatrix.report.points import hidden_points
+from separatrix.report.reading import VERDICTS, RunFiles
+from separatrix.studies import PAPERS, Figure
+
+MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimView:
+    """A claim as a reader sees it: `effects` are pairs of what was measured and its value with interval.
+
+    >>> ClaimView("c-1", "lahoti.a", "lahoti", "Lahoti", "…", "", "supported", "", "", "", (), (), "", "").verdict
+    'supported'
+    """
+
+    anchor: str
+    id: str
+    paper: str
+    paper_name: str
+    statement: str
+    citation: str
+    verdict: str
+    reason: str
+    conditions: str
+    place: str  # inside or outside the paper's conditions, in words
+    effects: tuple[tuple[str, str], ...]
+    evidence: tuple[tuple[str, ...], ...]
+    study: str
+    command: str
+
+    @property
+    def outside(self) -> bool:
+        """Whether the experiment lay outside the paper's conditions."""
+        return self.place.startswith("outside")
+
+
+@dataclasses.dataclass(frozen=True)
+class FigureView:
+    """A figure with its place on the page, its file and what it cannot show.
+
+    >>> from separatrix.studies import Axis
+    >>> FigureView("figure-1", "s-risk.svg", Figure("risk", "Risk", Axis("m"), Axis("risk"), ()), "").file
+    's-risk.svg'
+    """
+
+    anchor: str
+    file: str
+    figure: Figure
+    hidden: str
+
+
+@dataclasses.dataclass(frozen=True)
+class TableView:
+    """A table of texts; `numeric` says which columns hold numbers.
+
+    >>> TableView("Risks", ("network",), (("CNN",),), (False,)).title
+    'Risks'
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyView:
+    """A study: what it found and how to run it again; `conditions` are (text, place, claims).
+
+    >>> StudyView("study-1", "s", "S", "", (), (), (), (), (), (), "").name
+    's'
+    """
+
+    anchor: str
+    name: str
+    title: str
+    summary: str
+    figures: tuple[FigureView, ...]
+    tables: tuple[TableView, ...]
+    notes: tuple[tuple[str, str], ...]
+    claims: tuple[ClaimView, ...]
+    conditions: tuple[tuple[str, str, tuple[ClaimView, ...]], ...]
+    settings: tuple[tuple[str, str], ...]
+    command: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Everything on the page.
+
+    >>> Report((), (), (), (), (), None).counts
+    (('supported', 0), ('refuted', 0), ('undecided', 0))
+    """
+
+    claims: tuple[ClaimView, ...]
+    studies: tuple[StudyView, ...]
+    orphans: tuple[ClaimView, ...]  # claims whose study is not told
+    papers: tuple[tuple[str, str, str], ...]  # key, short name, citation
+    facts: tuple[tuple[str, str], ...]
+    history: TableView | None
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many claims have each verdict."""
+        return tuple((verdict, sum(claim.verdict == verdict for claim in self.claims)) for verdict in VERDICTS)
+
+
+def compose(files: RunFiles) -> Report:
+    """The report on a run.
+
+    >>> compose(RunFiles([], {}, {}, [])).claims
+    ()
+    """
+    names: set[str] = set()
+    claims = tuple(_claim(plain, names) for plain in files.claims)
+    order = [*dict.fromkeys(claim.study for claim in claims if claim.study in files.outcomes), *files.outcomes]
+    studies = tuple(_study(files, name, claims, names) for name in dict.fromkeys(order))
+    papers = tuple((key, short_name(key), PAPERS.get(key, "")) for key in dict.fromkeys(claim.paper for claim in claims))
+    history = table_view("All runs, the newest first", *history_of(files.runs)) if len(files.runs) > 1 else None
+    facts = facts_of(files.runs[0]) if files.runs else ()
+    return Report(claims, studies, tuple(each for each in claims if each.study not in files.outcomes), papers, facts, history)
+
+
+def short_name(paper: str) -> str:
+    """A paper as one cites it in a table: the first author and the year.
+
+    >>> short_name("lahoti"), short_name("unheard-of")
+    ('Lahoti et al. 2024', 'unheard-of')
+    """
+    known = PAPERS.get(paper)
+    if known is None:
+        return paper
+    year = re.findall(r"\b(?:19|20)\d\d\b", known)
+    authors = known.split(", ")
+    first = authors[0] if "&" in authors[0] else f"{authors[0]} et al."
+    preprint = re.search(r"arXiv (\d\d)", known)  # an arXiv number begins with the year
+    return f"{first} {year[-1] if year else f'20{preprint.group(1)}' if preprint else ''}".strip()
+
+
+def place_of(claim: dict[str, Any]) -> str:
+    """Whether the experiment lay inside the paper's conditions, in words.
+
+    >>> place_of({"conditions_met": False, "outside": "σ = 2"}), place_of({"conditions_met": True})
+    ("outside the paper's conditions: σ = 2", 'inside')
+    """
+    if claim.get("conditions_met") is None:
+        return "not known"
+    if claim["conditions_met"]:
+        return "inside"
+    return "outside the paper's conditions" + (f": {claim['outside']}" if claim.get("outside") else "")
+
+
+def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> TableView:
+    """A table with its numbers set for reading.
+
+    >>> table_view("Risks", ["network", "risk"], [["CNN", 0.123456]]).rows
+    (('CNN', '0.1235'),)
+    """
+    columns = tuple(str(column) for column in columns)
+    rows = [list(row) for row in rows]
+    numeric = tuple(
+        any(isinstance(row[i], int | float) for row in rows)
+        and all(row[i] is None or (isinstance(row[i], int | float) and not isinstance(row[i], bool)) for row in rows)
+        for i in range(len(columns))
+    )
+    return TableView(title, columns, tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows), numeric)
+
+
+def slug(text: str, taken: set[str]) -> str:
+    """A name for files and anchors, unlike all those taken, to which it is added.
+
+    >>> taken = set()
+    >>> slug("../Risk of <b>", taken), slug("risk of b", taken)
+    ('Risk-of-b', 'risk-of-b-2')
+    """
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-_") or "item"
+    name, count = base, 1
+    while name.lower() in taken:  # also unlike in letters' case, which some file systems do not tell apart
+        count += 1
+        name = f"{base}-{count}"
+    taken.add(name.lower())
+    return name
+
+
+def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Settings as `--set` names them, with their exact values.
+
+    >>> list(flattened({"task": {"noise": 0.1}, "seeds": 12}))
+    [('task.noise', '0.1'), ('seeds', '12')]
+    """
+    for key, value in settings.items():
+        if isinstance(value, dict) and value:
+            yield from flattened(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
+    evidence = plain["evidence"]
+    return ClaimView(
+        slug(f"claim-{plain['id']}", names), plain["id"], plain["paper"], short_name(plain["paper"]), plain["statement"],
+        plain.get("citation") or "", plain["verdict"], plain.get("reason") or "", plain.get("conditions") or "", place_of(plain),
+        tuple((each["name"], effect(each)) for each in evidence), tuple(_evidence(each) for each in evidence),
+        plain.get("study") or "", plain.get("command") or "",
+    )  # fmt: skip
+
+
+def effect(evidence: dict[str, Any]) -> str:
+    """What was measured, with its interval.
+
+    >>> effect({"estimate": 0.64157, "low": 0.60805, "high": 0.68424})
+    '0.642 [0.608, 0.684]'
+    """
+    return interval(evidence.get("estimate"), evidence.get("low"), evidence.get("high"))
+
+
+def _evidence(each: dict[str, Any]) -> tuple[str, ...]:
+    level = each.get("level")
+    how = [f"{number(100 * level)} %" if level is not None else "", each.get("method") or ""]
+    baselines = "; ".join(f"{name} {number(value)}" for name, value in (each.get("baselines") or {}).items())
+    reference = each.get("reference")
+    return (
+        each["name"], effect(each), number(each.get("count")), " ".join(part for part in how if part) or NOTHING,
+        NOTHING if reference is None else number(reference), baselines or NOTHING,
+    )  # fmt: skip
+
+
+def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set[str]) -> StudyView:
+    plain = files.outcomes[name]
+    own = tuple(claim for claim in claims if claim.study == name)
+    groups: dict[tuple[str, str], list[ClaimView]] = {}
+    for claim in own:
+        groups.setdefault((claim.conditions, claim.place), []).append(claim)
+    figures = []
+    for figure in files.figures[name]:
+        hidden = "; ".join(f"{label} {some} of {of} points" for label, (some, of) in hidden_points(figure).items())
+        if hidden:
+            why = "on the logarithmic axis, at or below zero" if figure.x.log or figure.y.log else "because too large"
+            hidden = f"Not shown {why}: {hidden}."
+        anchor = slug(f"{name}-{figure.name}", names)
+        figures.append(FigureView(anchor, f"{anchor}.svg", figure, hidden))
+    settings = {"scale": plain.get("scale"), "seed": plain.get("seed")} | (plain.get("settings") or {})
+    return StudyView(
+        slug(f"study-{name}", names), name, plain["title"], plain["summary"], tuple(figures),
+        tuple(table_view(each["title"], each["columns"], each["rows"]) for each in plain["tables"]),
+        tuple((note["severity"], note["message"]) for note in plain["notes"]), own,
+        tuple((conditions, place, tuple(group)) for (conditions, place), group in groups.items()),
+        tuple((key, value) for key, value in flattened(settings) if value != "null"), plain["command"],
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""Axes: limits that hold everything, and ticks that can be read, whatever the data."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+
+from separatrix.report.numbers import tick
+
+MARGIN = 0.04
+LETTER = 0.083  # inches that a letter takes on an axis
+
+
+def limits(values: np.ndarray, log: bool) -> tuple[float, float]:
+    """The ends of an axis that shows all values with a margin, also when there are none or they are all equal.
+
+    >>> limits(np.array([1.0, 3.0]), False), limits(np.array([]), True), limits(np.array([5.0]), False)
+    ((0.92, 3.08), (0.1, 1.0), (4.5, 5.5))
+    """
+    values = values[np.isfinite(values)]
+    if log:
+        values = values[values > 0]
+        if not len(values):
+            return 0.1, 1.0
+        low, high = math.log10(values.min()), math.log10(values.max())
+        margin = max(MARGIN * (high - low), 0.01) if high - low > 0.02 else 0.15
+        return 10 ** (low - margin), 10 ** (high + margin)
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # equal, or parted by rounding only
+        margin = 0.1 * abs(high) or 0.5
+    else:
+        margin = MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> None:
+    """Give one axis ("x" or "y") its scale, limits and ticks.
+
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().add_subplot()
+    >>> set_scale(axes, "y", True, (0.01, 1.0))
+    >>> axes.get_yscale()
+    'log'
+    """
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log" if log else "linear")
+    (axes.set_xlim if which == "x" else axes.set_ylim)(*ends)
+    axis.set_minor_formatter(NullFormatter())
+    if not log:
+        formatter = ScalarFormatter(useMathText=False)
+        formatter.set_powerlimits((-4, 6))
+        axis.set_major_formatter(formatter)
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_minor_locator(NullLocator())
+        return
+    decades = math.log10(ends[1] / ends[0])
+    powers = ends[0] < 4e-5 or ends[1] > 2e5
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value, powers)))
+    axis.set_minor_locator(NullLocator())
+    if decades >= 1.5:
+        axis.set_major_locator(LogLocator(10, numticks=7))
+        if decades <= 6:
+            axis.set_minor_locator(LogLocator(10, subs=list(range(2, 10)), numticks=100))
+    elif decades >= 0.6:
+        axis.set_major_locator(LogLocator(10, subs=[1, 2, 5], numticks=10))
+    else:
+        axis.set_major_locator(MaxNLocator(5))
+
+
+def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> float:
+    """Put the names of categories on the x axis, slanted where they would run into each other, and say what height they take.
+
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().add_subplot()
+    >>> set_categories(axes, ["CNN", "FCN"], 4.0, "black")
+    0.15
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['CNN', 'FCN']
+    """
+    step = math.ceil(len(names) / 40)  # more names than that cannot be read
+    shown = [clip(name, 28) for name in names[::step]]
+    share = width / max(1, len(shown))  # inches
+    wrapped = ["\n".join(textwrap.wrap(name, max(6, int(share / LETTER)), break_long_words=False)) or " " for name in shown]
+    lines = max((name.count("\n") for name in wrapped), default=0) + 1
+    slanted = max((len(line) for name in wrapped for line in name.split("\n")), default=0) * LETTER > share or lines > 3
+    axes.set_xlim(-0.6, max(0, len(names) - 1) + 0.6)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(range(0, len(names), step), shown if slanted else wrapped, color=ink)
+    if not slanted:
+        return 0.15 * lines
+    steep, small = share <= 0.28, share <= 0.18
+    for label in axes.get_xticklabels():
+        label.set(rotation=90 if steep else 35, rotation_mode="anchor", ha="right", va="center" if steep else "top",
+                  fontsize=6.5 if small else 8.5)  # fmt: skip
+    longest = max(len(name) for name in shown)
+    return longest * LETTER * (0.7 if small else 0.9) * (1.0 if steep else 0.6)
+
+
+def clip(text: str, size: int) -> str:
+    """Text on one line, cut to a length.
+
+    >>> clip("a  long" + chr(10) + "label", 8)
+    'a long …'
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= size else text[: size - 1] + "…"

@@ -1,0 +1,1 @@
+"""The signal studies: how many samples each network needs (Lahoti et al.)."""

@@ -1,0 +1,187 @@
+"""Measuring the study's thresholds: tuning first, then the searches, then the estimators that are not networks."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.engine import Lab, Measure, Sweep
+from separatrix.inference import SearchPlan, Threshold, estimate_threshold, propose, tally
+from separatrix.studies.search import Found, Query, find_thresholds
+from separatrix.studies.signal.recipes import NETWORKS, Recipe, recipe_grid, signal_trial, two_step_trial
+from separatrix.studies.signal.settings import SignalSettings
+from separatrix.studies.study import seeds_from
+from separatrix.tasks import SignalTask
+from separatrix.theory.signal import ESTIMATORS, bounds_for, estimator_risk
+
+PROBES = ("risk", "alignment")
+
+
+class Tuned(NamedTuple):
+    """The recipe chosen for a network, and how every recipe of the grid did: mean log excess risk over sizes and seeds.
+
+    >>> Tuned(Recipe(), {Recipe(): 0.1}).recipe.rate
+    1.0
+    """
+
+    recipe: Recipe
+    scores: dict[Recipe, float]
+
+
+class CellKey(NamedTuple):
+    """One cell of the study.
+
+    >>> CellKey("fixed", "CNN", 8, 8).network
+    'CNN'
+    """
+
+    regime: str
+    network: str
+    patches: int
+    dimension: int
+
+
+def tuning_sizes(s: SignalSettings, regime: str, network: str) -> tuple[int, ...]:
+    """Three sample sizes about the scale that the paper's bound gives, for tuning (the same rule for every network).
+
+    >>> len(tuning_sizes(SignalSettings(), "fixed", "LCN"))
+    3
+    """
+    patches, dimension = s.cells(network)[0]
+    scale = max(bound.value(patches, dimension, s.sigma(regime, patches)) for bound in bounds_for(network))
+    return tuple(max(4, min(s.largest, round(factor * scale))) for factor in (1.0, 3.0, 9.0))
+
+
+def tuning_sweep(s: SignalSettings, regime: str, network: str) -> dict[Recipe, Sweep]:
+    """The trials on which a network is tuned: the whole grid at one cell, on seeds that no result uses.
+
+    >>> sum(len(sweep) for sweep in tuning_sweep(SignalSettings(), "fixed", "CNN").values())
+    54
+    """
+    patches, dimension = s.cells(network)[0]
+    task, measure = s.task(regime, patches, dimension), Measure(PROBES, test=s.test)
+    seeds = seeds_from(s.seed, s.tune_seeds, purpose=1)
+    return {
+        recipe: Sweep(
+            tuple(
+                signal_trial(task, network, recipe, s.steps, samples, seed, measure)
+                for samples in tuning_sizes(s, regime, network)
+                for seed in seeds
+            )
+        )
+        for recipe in recipe_grid(s.tune_rates, s.tune_biases, s.tune_ramps)
+    }
+
+
+def tune(lab: Lab, s: SignalSettings) -> dict[tuple[str, str], Tuned]:
+    """Choose a recipe for every regime and network by the mean risk on the tuning seeds."""
+    sweeps = {(regime, network): tuning_sweep(s, regime, network) for regime in s.regimes for network in NETWORKS}
+    lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning")
+    chosen = {}
+    for key, grid in sweeps.items():
+        scores = {}
+        for recipe, sweep in grid.items():
+            risks = lab.run(sweep).to_pandas().get("risk")
+            scores[recipe] = float(np.mean(risks)) if risks is not None and len(risks) else math.inf
+        chosen[key] = Tuned(min(scores, key=lambda recipe: (scores[recipe], recipe != Recipe())), scores)
+    return chosen
+
+
+def cell_query(s: SignalSettings, cell: CellKey, recipe: Recipe) -> Query:
+    """How a cell's threshold is searched: from few samples upwards, on a √2 grid.
+
+    >>> cell_query(SignalSettings(), CellKey("fixed", "CNN", 8, 8), Recipe()).plan.minimum
+    2
+    """
+    task = s.task(cell.regime, cell.patches, cell.dimension)
+    target, measure = s.target(cell.patches, task.noise), Measure(PROBES, test=s.test)
+    return Query(
+        lambda samples, seed: signal_trial(task, cell.network, recipe, s.steps, samples, seed, measure),
+        lambda row: row["risk"] <= target,
+        search_plan(s, cell.network, cell.patches, cell.dimension, task.noise),
+        seeds_from(s.seed, 1)[0],
+    )
+
+
+def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, noise: float) -> SearchPlan:
+    """The range and precision of a search; it begins where the paper's bound, with constant 1, puts the scale.
+
+    >>> search_plan(SignalSettings(), "FCN", 8, 8, 0.3).maximum
+    16384
+    """
+    guess = max(bound.value(patches, dimension, noise) for bound in bounds_for(network))
+    start = float(min(max(guess, 2.0), s.largest))
+    return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
+
+
+def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[tuple[str, str], Tuned]) -> dict[CellKey, Found]:
+    """The threshold of every cell of every regime."""
+    cells = [CellKey(regime, network, *cell) for regime in s.regimes for network in NETWORKS for cell in s.cells(network)]
+    queries: dict[Any, Query] = {cell: cell_query(s, cell, tuned[cell.regime, cell.network].recipe) for cell in cells}
+    found: dict[Any, Found] = find_thresholds(lab, queries, "thresholds", s.round, PROBES)
+    return found
+
+
+def measure_two_step(lab: Lab, s: SignalSettings) -> dict[CellKey, Found]:
+    """The threshold of the paper's two-step algorithm for the CNN and the LCN at the base cell of the first regime."""
+    regime = s.regimes[0]
+    queries: dict[Any, Query] = {}
+    for network in ("CNN", "LCN"):
+        cell = CellKey(regime, network, s.base_patches, s.base_dimension)
+        task = s.task(regime, cell.patches, cell.dimension)
+        queries[cell] = _two_step_query(s, cell, task)
+    found: dict[Any, Found] = find_thresholds(lab, queries, "two-step algorithm", s.round, PROBES)
+    return found
+
+
+def _two_step_query(s: SignalSettings, cell: CellKey, task: SignalTask) -> Query:
+    target, measure = s.target(cell.patches, task.noise), Measure(PROBES, test=s.test)
+    return Query(
+        lambda samples, seed: two_step_trial(task, cell.network, s.bias, samples, seed, measure),
+        lambda row: row["risk"] <= target,
+        search_plan(s, cell.network, cell.patches, cell.dimension, task.noise),
+        seeds_from(s.seed, 1)[0],
+    )
+
+
+def measure_estimators(lab: Lab, s: SignalSettings) -> dict[tuple[str, str, int, int], Threshold]:
+    """Thresholds of the genie, expectation-maximisation and the average, shared and local, at the cells of the first regime."""
+    out = {}
+    for sharing, network in (("shared", "CNN"), ("local", "LCN")):
+        for patches, dimension in s.cells(network):
+            for estimator in ESTIMATORS:
+                given = {
+                    "estimator": estimator, "sharing": sharing, "patches": patches, "dimension": dimension, "seed": s.seed,
+                    "noise": s.sigma(s.regimes[0], patches), "bias": s.bias, "margin": s.margin, "trials": s.estimator_seeds, "width": s.width,
+                }  # fmt: skip
+                rows = lab.remember("estimator", given, lambda given=given: search_estimator(s, **given))
+                out[sharing, estimator, patches, dimension] = estimate_threshold(_tallies(rows))
+    return out
+
+
+def search_estimator(s: SignalSettings, **given: Any) -> list[list[float]]:
+    """The outcomes [samples, success] of a threshold search with an estimator in place of a network.
+
+    >>> small = {"estimator": "genie", "sharing": "shared", "patches": 4, "dimension": 4, "noise": 0.3, "bias": 0.5, "seed": 0}
+    >>> outcomes = search_estimator(SignalSettings(), **small, margin=0.05, trials=10, width=1.0)
+    >>> len(outcomes) >= 10
+    True
+    """
+    target = s.target(given["patches"], given["noise"], given["margin"])
+    plan = SearchPlan(minimum=2, maximum=s.largest, width=given["width"], max_trials=given["trials"])
+    outcomes: list[list[float]] = []
+    first = seeds_from(s.seed, 1)[0]
+    while proposals := propose(_tallies(outcomes) if outcomes else [], 16, plan):
+        for resource, repetitions in proposals:
+            used = sum(1 for samples, _ in outcomes if samples == resource)
+            for index in range(used, used + repetitions):
+                risk = estimator_risk(
+                    given["estimator"], given["sharing"], given["patches"], given["dimension"],
+                    given["noise"], given["bias"], int(resource), first + index,
+                )  # fmt: skip
+                outcomes.append([resource, float(risk <= target)])
+    return outcomes
+
+
+def _tallies(outcomes: list[list[float]]) -> Any:
+    return tally([samples for samples, _ in outcomes], [bool(success) for _, success in outcomes])

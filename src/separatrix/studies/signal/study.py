@@ -1,0 +1,129 @@
+"""Study `signal`: how many samples each network needs, and which law that follows (Lahoti et al.)."""
+
+import dataclasses
+from typing import Any
+
+from separatrix.engine import Lab, Sweep
+from separatrix.errors import SeparatrixError
+from separatrix.inference import LawRanking, PowerLaw, cell_of, fit_exponents, rank_laws, standard_laws
+from separatrix.notes import Note
+from separatrix.studies.outcome import Outcome
+from separatrix.studies.search import Found
+from separatrix.studies.signal import claims as c
+from separatrix.studies.signal import figures as f
+from separatrix.studies.signal.measure import CellKey, cell_query, measure_cells, measure_estimators, measure_two_step, tune, tuning_sweep
+from separatrix.studies.signal.recipes import NETWORKS, Recipe
+from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
+from separatrix.studies.study import Study, seeds_from
+
+
+class SignalStudy(Study[SignalSettings]):
+    """Thresholds, exponents and laws of the three networks on the dynamic signal distribution.
+
+    >>> SignalStudy().name
+    'signal'
+    """
+
+    name = "signal"
+    title = "How many samples does each network need?"
+    summary = "Sample thresholds of CNN, LCN and FCN over patches and dimensions, their exponents and laws (Lahoti et al.)"
+    claims = (c.ORDER, c.SHARING_GROWS, c.CNN_LINEAR, c.LCN_GROWTH, c.FCN_GROWTH, *c.LAWS.values(), c.TWO_STEP)
+    scales = SCALES
+
+    def sweeps(self, settings: SignalSettings) -> dict[str, Sweep]:
+        """The tuning, and for each cell the most trials its search may buy, at the scale where it begins."""
+        s = settings
+        out = {
+            f"tuning {regime} {network}": sum(tuning_sweep(s, regime, network).values(), Sweep(()))
+            for regime in s.regimes
+            for network in NETWORKS
+        }
+        for regime in s.regimes:
+            for network in NETWORKS:
+                for cell in s.cells(network):
+                    query = cell_query(s, CellKey(regime, network, *cell), Recipe())
+                    size = int(query.plan.start or query.plan.minimum)
+                    seeds = seeds_from(s.seed, s.trials)
+                    out[f"{regime} {network} {cell}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds))
+        return out
+
+    def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
+        s = settings
+        tuned = tune(lab, s)
+        found = measure_cells(lab, s, tuned)
+        two = measure_two_step(lab, s)
+        estimators = measure_estimators(lab, s)
+        fits, rankings, reasons = fit_laws(s, found)
+        cells = list(found)
+        first = s.regimes[0]
+        findings = [
+            c.judge_order(s, found),
+            c.judge_sharing(s, fits, cells),
+            c.judge_growth(s, c.CNN_LINEAR, "CNN", {"k": 1.0, "d": 1.0}, fits.get((first, "CNN")), cells),
+            c.judge_growth(s, c.LCN_GROWTH, "LCN", {"k": 2.0, "d": 1.0}, fits.get((first, "LCN")), cells),
+            c.judge_growth(s, c.FCN_GROWTH, "FCN", {"k": 2.0, "d": 1.0}, fits.get((first, "FCN")), cells),
+        ]
+        for regime in REGIMES:
+            for network in NETWORKS:
+                why = reasons.get((regime, network), f"the {regime} regime is not measured at this scale")
+                findings.append(c.judge_law(s, regime, network, rankings.get((regime, network)), why, cells))
+        findings.append(c.judge_two_step(s, two, found))
+        figures = (*f.growth_figures(s, found), f.curve_figure(s, found), f.risk_figure(s, found))
+        tables = (f.threshold_table(s, found, estimators), f.exponent_table(fits, rankings), f.tuning_table(tuned))
+        return Outcome(tuple(findings), figures, tables, self._notes(s, found, two))
+
+    def _notes(self, s: SignalSettings, found: dict[CellKey, Found], two: dict[CellKey, Found]) -> tuple[Note, ...]:
+        notes = [
+            Note(
+                "target",
+                "info",
+                f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g}, R being the risk of the network that "
+                f"knows the signal; the threshold is the sample size at which half of the trials succeed. {s.steps} steps.",
+            ),
+            Note(
+                "tuning",
+                "info",
+                "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, at its first cell, on seeds that "
+                "no result uses.",
+            ),
+        ]
+        for cell, each in [*found.items(), *((cell, each) for cell, each in two.items())]:
+            for note in each.threshold.notes:
+                if note.severity != "info":
+                    where = f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}"
+                    notes.append(dataclasses.replace(note, message=f"{where}: {note.message}"))
+        return tuple(notes)
+
+
+def fit_laws(
+    s: SignalSettings, found: dict[CellKey, Found]
+) -> tuple[dict[tuple[str, str], PowerLaw], dict[tuple[str, str], LawRanking], dict[tuple[str, str], str]]:
+    """Exponents and law rankings for each regime and network, and why one is missing.
+
+    >>> fit_laws(SignalSettings(), {})[2]["fixed", "CNN"]
+    'it was not measured'
+    """
+    fits: dict[tuple[str, str], PowerLaw] = {}
+    rankings: dict[tuple[str, str], LawRanking] = {}
+    reasons: dict[tuple[str, str], str] = {}
+    for regime in s.regimes:
+        for network in NETWORKS:
+            key = regime, network
+            made: list[Any] = [
+                cell_of({"k": cell.patches, "d": cell.dimension, "sigma": s.sigma(regime, cell.patches)}, each.threshold)
+                for cell, each in found.items()
+                if (cell.regime, cell.network) == key
+            ]
+            cells = [cell for cell in made if cell is not None]
+            if not cells:
+                reasons[key] = "it was not measured"
+                continue
+            try:
+                fits[key] = fit_exponents(cells, ("k", "d"))
+                rankings[key] = rank_laws(cells, standard_laws(noise=(regime != "fixed",)))
+            except SeparatrixError as error:
+                reasons[key] = str(error)
+    return fits, rankings, reasons
+
+
+__all__ = ["SignalStudy", "fit_laws"]

@@ -1,0 +1,142 @@
+"""Programs: compiled once per structure, and the same row for the same trial whatever its company."""
+
+import jax
+import numpy as np
+import pytest
+from running import NETWORK, TASK, measured, plain_rows, tiny
+
+import separatrix as sx
+from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, programs
+from separatrix.engine.local import run_here
+from separatrix.errors import SeparatrixError
+
+ROUNDING = Device("cpu").rounding
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """The frames for which trials were traced: every program is traced exactly once, so this counts compilations."""
+    seen = []
+    run_trial = programs.run_trial
+    monkeypatch.setattr(programs, "run_trial", lambda trial, words, frame: seen.append(frame) or run_trial(trial, words, frame))
+    return seen
+
+
+def run(sweep, with_programs, rounding=ROUNDING, batch=1):
+    rows = [with_programs.run([trial], frame_of(trial, rounding), batch)[0] for trial in sweep]
+    return plain_rows(rows)
+
+
+def test_one_program_serves_rates_noises_seeds_and_sample_sizes(traced):
+    noisy = [TASK.replace(noise=noise) for noise in (0.1, 0.3, 0.9)]
+    sweep = tiny(noisy, learner=[sx.Learner(rate=rate, steps=6) for rate in (0.5, 1.0)], samples=[9, 12, 16, 32], seeds=4)
+    lab = sx.Lab(workers=0)
+    assert len(lab.run(sweep)) == lab.tally.trials == 2 * 3 * 4 * 4
+    assert lab.tally.programs == len(traced) == 1
+    assert lab.manifest()["programs_compiled"] == 1
+    assert lab.tally.compile_seconds > 0
+    # The same values again: nothing is run. Other values: nothing is compiled.
+    lab.run(sweep)
+    assert lab.tally.trials == len(sweep)
+    lab.run(tiny(TASK.replace(noise=0.5), samples=20))
+    assert lab.tally.programs == len(traced) == 1
+    # Another structure is another program.
+    lab.run(tiny(TASK.replace(position="fixed"), seeds=1))
+    assert lab.tally.programs == len(traced) == 2
+
+
+def test_a_trial_is_the_same_alone_in_company_in_any_order_and_with_any_chunks(programs):
+    sweep = tiny(samples=[12, 20], seeds=6)
+    alone = run(sweep, programs)
+    frame = frame_of(sweep.trials[0], ROUNDING)
+    assert plain_rows(programs.run(list(sweep), frame)) == alone
+    assert plain_rows(programs.run(list(reversed(sweep.trials)), frame)) == alone[::-1]
+    for cut in (1, 5, 7):
+        chunks = [programs.run(list(sweep.trials[i : i + cut]), frame) for i in range(0, len(sweep), cut)]
+        assert plain_rows([row for rows in chunks for row in rows]) == alone
+    # A frame made from another trial of the same structure: only its sizes count.
+    noisy = frame_of(sweep.trials[0].replace(task=TASK.replace(noise=2.0), seed=99), ROUNDING)
+    assert plain_rows(Programs().run(list(sweep), noisy)) == alone
+    # Rows are no constants: every trial has its own.
+    assert len({row["loss"] for row in alone}) == len(sweep)
+
+
+def test_a_plan_of_another_device_gives_the_same_rows_bit_by_bit(programs):
+    sweep = tiny(samples=[12, 20], seeds=6)
+    alone = {row["trial"]: row for row in run(sweep, programs)}
+    for workers in (1, 3):
+        plan = make_plan(sweep, Device("cpu", workers=workers, flops=1e7))
+        rows = plain_rows([row for done in run_here(plan, programs) for row in done.rows])
+        assert {row["trial"]: row for row in rows} == alone
+
+
+def test_batched_and_padded_trials_agree_with_bare_ones(programs):
+    sweep = tiny(seeds=6)
+    bare = run(sweep, programs, Rounding())
+    frame = frame_of(sweep.trials[0], Rounding(samples=4.0, large=2.0, sizes=2.0))
+    assert (frame.task.shape, frame.samples) == ((16, 16), 32)
+    padded = programs.run(list(sweep), frame)
+    batched = programs.run(list(sweep), frame, batch=4)  # the last batch is topped up with two copies
+    # Sums run over more terms, or in another order: a few units in the last place of float32 after six steps, far below 1e-5.
+    # Risks are means of comparisons with 0, which no score comes near enough to be pushed over.
+    for rows in (padded, batched):
+        assert [row["trial"] for row in rows] == [trial.identity for trial in sweep]
+        np.testing.assert_allclose(measured(plain_rows(rows)), measured(bare), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_one_padded_program_serves_task_sizes(programs, platform):
+    sizes = [(4, 3), (7, 9), (16, 16)]
+    sweep = tiny([sx.SignalTask(*size, 0.3) for size in sizes], samples=[12, 30], seeds=1)
+    plan = make_plan(sweep, Device(platform))
+    assert (plan.programs, plan.trials) == (1, 6)
+    before = programs.tally.programs
+    rows = run(sweep, programs, plan.device.rounding)
+    assert programs.tally.programs <= before + 1
+    bare = run(tiny(seeds=1), programs, Rounding())
+    np.testing.assert_allclose(measured(rows[:1]), measured(bare), atol=1e-5, rtol=0)
+    assert len({row["loss"] for row in rows}) == 6
+
+
+def test_a_batch_on_a_gpu_that_does_not_fit_is_halved_until_it_does():
+    sweep = tiny(seeds=5)
+    plan = make_plan(sweep, Device("gpu"))
+    assert plan.chunks[0].batch >= 5
+    tried = []
+
+    class Small(Programs):
+        def run(self, trials, frame, batch=1):
+            tried.append(batch)
+            if batch > 2:
+                raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes.")
+            return [{"trial": trial.identity} for trial in trials]
+
+    (done,) = run_here(plan, Small())
+    assert [row["trial"] for row in done.rows] == [trial.identity for trial in sweep]
+    assert tried == [64, 32, 16, 8, 4, 2]
+
+
+@pytest.mark.parametrize(
+    "message, sentence",
+    [("RESOURCE_EXHAUSTED: Out of memory", "one trial alone does not fit"), ("INTERNAL: the device is gone\nmore", "the device failed: INTERNAL")],
+)
+def test_a_device_that_fails_is_one_sentence(message, sentence):
+    class Broken(Programs):
+        def run(self, trials, frame, batch=1):
+            raise jax.errors.JaxRuntimeError(message)
+
+    with pytest.raises(SeparatrixError, match=sentence) as caught:
+        list(run_here(make_plan(tiny(), Device("gpu")), Broken()))
+    assert "\n" not in str(caught.value)
+
+
+def test_statuses_are_told_apart(programs):
+    def status(**learner):
+        row = run(tiny(learner=sx.Learner(**{"rate": 1.0, "steps": 6} | learner), seeds=1), programs)[0]
+        assert len(row["trace.step"]) == len(row["trace.loss"])
+        return row["status"], row["steps"], row["trace.step"]
+
+    assert status() == ("exhausted", 6, [0, 3, 6])
+    assert status(stop=sx.Stop(target=1.0)) == ("reached", 0, [0])
+    assert status(stop=sx.Stop(ceiling=0.0, target=-1.0)) == ("diverged", 0, [0])
+    assert status(rate=3e38)[:2] in [("diverged", 3), ("non-finite", 3)]

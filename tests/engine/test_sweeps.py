@@ -1,0 +1,168 @@
+"""Sweeps, frames, structures and costs: what is known of trials before they run."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running import LEARNER, MEASURE, NETWORK, TASK, tiny
+
+import separatrix as sx
+from separatrix.engine import Device, Rounding, Sweep, cost_of, frame_of, make_plan, structure
+from separatrix.errors import SeparatrixError
+
+CPU, GPU = Device("cpu", workers=2), Device("gpu")
+
+
+def test_a_grid_is_every_combination_in_order():
+    learners = [sx.Learner(rate=rate, steps=5) for rate in (1.0, 2.0)]
+    sweep = Sweep.grid(TASK, NETWORK, learners, samples=[8, 16], seeds=[5, 3])
+    given = [(trial.learner.rate.level, trial.samples, trial.seed) for trial in sweep]
+    assert given == list(itertools.product([1.0, 2.0], [8, 16], [5, 3]))
+
+
+def test_repeated_trials_are_dropped_and_the_first_keeps_its_place():
+    first, second, third = tiny(seeds=3)
+    sweep = Sweep((third, first, third, second, first))
+    assert sweep.trials == (third, first, second)
+    assert (tiny(seeds=2) + tiny(seeds=3)).trials == tiny(seeds=3).trials
+
+
+def test_a_number_of_seeds_may_be_a_numpy_integer():
+    assert tiny(seeds=np.int64(3)).trials == tiny(seeds=3).trials
+    assert [trial.seed for trial in tiny(seeds=np.arange(2, 5))] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("empty", [{"seeds": 0}, {"seeds": []}, {"samples": []}, {"network": []}, {"learner": []}, {"task": []}])
+def test_an_empty_grid_is_one_sentence(empty):
+    with pytest.raises(SeparatrixError, match="a sweep needs at least one"):
+        tiny(**empty)
+
+
+def test_identity_is_what_a_trial_is_and_nothing_else():
+    trial = tiny(seeds=1).trials[0]
+    same = sx.Trial(
+        sx.SignalTask(np.int64(4), np.int32(3), np.float64(0.3)), NETWORK, sx.Learner(rate=1, steps=6), np.int64(12), np.int64(0), MEASURE
+    )
+    assert same.identity == trial.identity
+    others = [
+        trial.replace(samples=13),
+        trial.replace(seed=1),
+        trial.replace(precision="tf32"),
+        trial.replace(task=TASK.replace(noise=0.31)),
+        trial.replace(task=TASK.replace(position="fixed")),
+        trial.replace(network=NETWORK.replace(width=2)),
+        trial.replace(learner=LEARNER.replace(steps=7)),
+        trial.replace(learner=LEARNER.replace(rate=1.5)),
+        trial.replace(measure=MEASURE.replace(times=1)),
+    ]
+    assert len({each.identity for each in [trial, *others]}) == 1 + len(others)
+
+
+@given(st.integers(1, 100_000), st.integers(1, 100_000), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from([1.0, 2.0, 4.0]))
+def test_rounding_grows_keeps_order_and_is_done_once(a, b, ratio, large):
+    rounding = Rounding(samples=ratio, large=large, sizes=ratio)
+    for up in (rounding.samples_up, rounding.size_up):
+        assert up(a) >= a
+        assert up(up(a)) == up(a)
+        assert (up(a) <= up(b)) or a > b
+    if ratio == large == 1.0:
+        assert rounding.samples_up(a) == rounding.size_up(a) == a
+
+
+sizes = st.integers(1, 40)
+trials = st.builds(
+    lambda patches, dimension, noise, network, rate, samples, seed: sx.Trial(
+        sx.SignalTask(patches, dimension, noise), network, sx.Learner(rate=rate, steps=5), samples, seed
+    ),
+    sizes,
+    sizes,
+    st.floats(0.01, 2.0),
+    st.one_of(st.builds(sx.FCN, sizes), st.builds(lambda width: sx.CNN(1, width), sizes), st.builds(lambda width: sx.LCN(1, width), sizes)),
+    st.floats(0.01, 10.0),
+    st.integers(1, 5000),
+    st.integers(0, 10**6),
+)
+
+
+@given(trials, st.sampled_from([CPU, GPU]))
+def test_frames_are_at_least_as_large_and_depend_on_the_trial_alone(trial, device):
+    frame = frame_of(trial, device.rounding)
+    assert frame.samples >= trial.samples
+    for part in ("task", "network"):
+        small, large = getattr(trial, part).sizes(), getattr(frame, part).sizes()
+        assert all(large[name] >= count for name, count in small.items())
+    # Values and seeds do not shape a program: neither its sizes nor its structure.
+    other = trial.replace(seed=trial.seed + 1, task=trial.task.replace(noise=3.0), learner=trial.learner.replace(rate=0.5))
+    twin = frame_of(other, device.rounding)
+    assert structure(twin) == structure(frame)
+    assert (twin.samples, twin.task.sizes(), twin.network.sizes()) == (frame.samples, frame.task.sizes(), frame.network.sizes())
+    assert structure(frame_of(frame, device.rounding)) == structure(frame)
+
+
+def test_what_the_compiler_sees_is_structure():
+    trial = tiny(seeds=1).trials[0]
+    others = [
+        trial.replace(samples=13),
+        trial.replace(task=TASK.replace(position="fixed")),
+        trial.replace(task=TASK.replace(unevenness=0.5)),  # a value that was not there before
+        trial.replace(network=NETWORK.replace(activation=sx.Tanh())),
+        trial.replace(learner=LEARNER.replace(steps=7)),
+        trial.replace(learner=LEARNER.replace(optimizer="adam")),
+        trial.replace(measure=MEASURE.replace(test=65)),
+        trial.replace(precision="tf32"),
+    ]
+    assert len({structure(each) for each in [trial, *others]}) == 1 + len(others)
+
+
+def test_embedded_networks_and_images_keep_their_sizes():
+    inside = sx.LCN(field=1, width=5, start=sx.CNN(field=1, width=5))
+    trial = sx.Trial(sx.SignalTask(20, 20, 0.3), inside, LEARNER, 100)
+    frame = frame_of(trial, GPU.rounding)
+    assert (frame.task, frame.network) == (trial.task, trial.network)
+    assert frame.samples > 100
+
+
+@given(trials)
+def test_costs_are_positive_and_grow_with_every_size(trial):
+    cost = cost_of(trial)
+    assert cost.flops > 0
+    assert cost.bytes > 0
+    larger = [
+        trial.replace(samples=2 * trial.samples),
+        trial.replace(learner=trial.learner.replace(steps=10)),
+        trial.replace(network=trial.network.replace(width=2 * trial.network.width)),
+        trial.replace(task=trial.task.replace(dimension=2 * trial.task.dimension)),
+        trial.replace(measure=trial.measure.replace(test=2 * trial.measure.test)),
+    ]
+    for other in larger:
+        assert cost_of(other).flops > cost.flops
+        assert cost_of(other).bytes >= cost.bytes
+
+
+@pytest.mark.parametrize("device", [CPU, GPU, Device("cpu", workers=1), Device("gpu", memory=1e6)])
+def test_a_plan_holds_every_trial_once_and_leaves_out_what_is_done(device):
+    sweep = tiny(samples=[8, 12, 300], seeds=9) + tiny(network=sx.LCN(1, readout="sum", bias=False), seeds=5)
+    plan = make_plan(sweep, device)
+    planned = [trial.identity for chunk in plan.chunks for trial in chunk.trials]
+    assert sorted(planned) == sorted(trial.identity for trial in sweep)
+    assert plan.trials == len(sweep)
+    assert plan.programs == len({structure(frame_of(trial, device.rounding)) for trial in sweep})
+    assert plan.seconds > 0
+    assert plan.bytes > 0
+    for chunk in plan.chunks:
+        assert {structure(frame_of(trial, device.rounding)) for trial in chunk.trials} == {chunk.program}
+    done = set(planned[::2])
+    rest = make_plan(sweep, device, done)
+    assert sorted(trial.identity for chunk in rest.chunks for trial in chunk.trials) == sorted(set(planned) - done)
+    # What is done changes neither programs nor batches of the rest: resumed numbers are the numbers.
+    assert {(chunk.program, chunk.batch) for chunk in rest.chunks} <= {(chunk.program, chunk.batch) for chunk in plan.chunks}
+    assert make_plan(sweep, device, set(planned)).chunks == ()
+
+
+def test_batches_fit_the_memory():
+    plan = make_plan(tiny(samples=4000, seeds=100), Device("gpu", memory=2e8))
+    assert 1 < plan.chunks[0].batch < 64
+    assert plan.bytes <= 2e8
+    assert make_plan(tiny(samples=4000, seeds=3), Device("gpu", memory=1.0)).chunks[0].batch == 1

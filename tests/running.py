@@ -1,0 +1,110 @@
+"""What the tests of the engine, the studies and the command line share."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import separatrix as sx
+from separatrix.engine import use_compilation_cache
+
+TASK = sx.SignalTask(patches=4, dimension=3, noise=0.3)
+NETWORK = sx.CNN(field=1, readout="sum", bias=False)
+LEARNER = sx.Learner(rate=1.0, steps=6)
+MEASURE = sx.Measure(test=64, times=2)
+
+
+def tiny(task=TASK, network=NETWORK, learner=LEARNER, samples=12, seeds=2):
+    """A sweep of trials that take about a millisecond each; everything tiny shares one program."""
+    return sx.Sweep.grid(task, network, learner, samples, seeds, MEASURE)
+
+
+def plain_rows(table):
+    """Rows as dictionaries without how long they took."""
+    rows = table.arrow.to_pylist() if hasattr(table, "arrow") else table
+    return [{name: item for name, item in row.items() if name != "run.seconds"} for row in rows]
+
+
+def measured(rows):
+    """The measured numbers of rows, flat."""
+    names = [name for name in rows[0] if name in ("loss", "risk") or name.startswith("trace.")]
+    return [number for row in rows for name in names for number in (row[name] if isinstance(row[name], list) else [row[name]])]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compilation_cache(tmp_path_factory):
+    """One cache of compiled programs for all tests and the processes that they start; the user's own is left alone."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "separatrix-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEPARATRIX_CACHE", str(folder))
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # processes that are started compile as fast as this one
+        for name in ("FORCE_COLOR", "NO_COLOR", "SEPARATRIX_DEBUG"):
+            patch.delenv(name, raising=False)
+        use_compilation_cache()
+        yield folder
+
+
+class Driver:
+    """A `separatrix` command in a process of its own, and the worker processes that it starts."""
+
+    def __init__(self, argv, folder: Path):
+        self.mark = f"SEPARATRIX_TEST={os.urandom(8).hex()}"
+        name, value = self.mark.split("=")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "separatrix.cli.main", *argv],
+            cwd=folder,
+            env=dict(os.environ) | {name: value},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def family(self):
+        """The processes that this command started and that are still alive, zombies left out."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != self.process.pid:
+                try:
+                    if self.mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+                except OSError:
+                    pass
+        return found
+
+    def workers(self):
+        """Those of them that are worker processes."""
+        found = []
+        for pid in self.family():
+            try:
+                if b"separatrix.engine.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    def wait_for(self, condition, seconds=60.0):
+        """Wait until something holds; False if the command ended before it did."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if condition():
+                return True
+            if self.process.poll() is not None:
+                return False
+            time.sleep(0.01)
+        raise AssertionError("waited too long")
+
+    def finish(self, seconds=60.0):
+        """Exit status, standard output, standard error."""
+        out, err = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out, err
+
+    def assert_alone(self, seconds=20.0):
+        """No process that this command started is alive, or will be soon: a worker that is still importing notices a little later."""
+        end = time.monotonic() + seconds
+        while left := self.family():
+            assert time.monotonic() < end, f"processes left alive: {left}"
+            time.sleep(0.05)
