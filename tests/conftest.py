@@ -43,6 +43,16 @@ def signal_trials(checksum):
     common = {"activation": sx.LSA(0.3), "readout": "sum", "bias": False, "initial": sx.Initial("directions", scale=0.7)}
     networks = {"CNN": sx.CNN(1, **common), "LCN": sx.LCN(1, **common), "FCN": sx.FCN(9, **common)}
     learner = sx.Learner(rate=2.0, steps=20, projection="ball", lsa_bias=sx.Ramp(0.0, 0.3, share=0.5))
-    probes = ("risk", "train_risk", "alignment", "drift", "signal_gradient", "weight_norm", "weight_shift", "weight_gradient_norm", "readout_norm")
+    probes = (
+        "risk",
+        "train_risk",
+        "alignment",
+        "drift",
+        "signal_gradient",
+        "weight_norm",
+        "weight_shift",
+        "weight_gradient_norm",
+        "readout_norm",
+    )
     measure = sx.Measure((*probes, checksum), test=200, times=5)
     return {name: sx.Trial(sx.SignalTask(9, 9, 0.3), n, learner, 20, 3, measure) for name, n in networks.items()}

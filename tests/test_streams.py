@@ -86,7 +86,7 @@ def test_samplers_are_finite_at_the_ends_and_odd_about_the_middle(sampler):
     centre = 0.5 if sampler is uniform else 0.0
     np.testing.assert_allclose(x - centre, -(x - centre)[::-1], rtol=1e-6)
     if sampler is uniform:
-        assert 0 < x[0]
+        assert x[0] > 0
         assert x[-1] < 1
 
 

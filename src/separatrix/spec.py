@@ -24,9 +24,6 @@ import numpy as np
 
 from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
 
-LARGEST_SIZE = 2**31 - 1  # array sizes are 32-bit integers in compiled programs
-LARGEST_INTEGER = 2**63 - 1  # and other integers 64-bit ones in the ledger
-
 
 def _canonical(kind: type, number: type) -> Callable[[Any], Any]:
     """A converter that makes 1 and 1.0, or NumPy's scalars, the same value; what is no number is left for the check."""
@@ -119,18 +116,16 @@ class Spec(eqx.Module):
                 continue
             match meta.get("kind"):
                 case "size":
-                    _check_size(owner, field.name, given, meta["low"], meta["high"])
+                    _check_below(31, owner, field.name, given, meta["low"], meta["high"])
                 case "integer":
-                    check_integer(owner, field.name, given, meta["low"], meta["high"])
-                    if given > LARGEST_INTEGER:
-                        raise ParameterError(owner, field.name, "below 2^63", given)
+                    _check_below(63, owner, field.name, given, meta["low"], meta["high"])
                 case "value":
                     check_number(owner, field.name, given, meta["low"], meta["high"], meta["open_low"])
                 case "choice":
                     check_choice(owner, field.name, given, meta["options"])
                 case "static":
                     if meta["low"] is not None:
-                        _check_size(owner, field.name, given, meta["low"], meta["high"])
+                        _check_below(31, owner, field.name, given, meta["low"], meta["high"])
                     elif isinstance(field.default, bool) and not isinstance(given, bool):
                         raise ParameterError(owner, field.name, "True or False", given)
                     elif isinstance(field.default, tuple) and not isinstance(given, tuple):
@@ -149,6 +144,35 @@ class Spec(eqx.Module):
         for field in dataclasses.fields(self):
             out[field.name] = _plain(getattr(self, field.name))
         return out
+
+    def canonical(self) -> str:
+        """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of."""
+
+        def text(item: Any) -> str:
+            return item.canonical() if isinstance(item, Spec) else _canonical(_plain(item))
+
+        def make() -> str:
+            parts = {field.name: text(getattr(self, field.name)) for field in dataclasses.fields(self)}
+            parts["type"] = _canonical(type(self).__name__)
+            return "{" + ",".join(f"{_canonical(name)}:{parts[name]}" for name in sorted(parts)) + "}"
+
+        return kept(self, "canonical", make)
+
+    def columns(self, prefix: str = "") -> dict[str, Any]:
+        """The spec as one level of dotted names, for the columns of a table (do not change it: it is shared)."""
+
+        def make() -> dict[str, Any]:
+            out: dict[str, Any] = {f"{prefix}type": type(self).__name__}
+            for field in dataclasses.fields(self):
+                item = getattr(self, field.name)
+                if isinstance(item, Spec):
+                    out |= item.columns(f"{prefix}{field.name}.")
+                else:
+                    plain = _plain(item)
+                    out[prefix + field.name] = json.dumps(plain) if isinstance(plain, list) else plain
+            return out
+
+        return kept(self, f"columns {prefix}", make)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed (and checked again)."""
@@ -171,23 +195,37 @@ def digest(plain: Any) -> str:
     >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     True
     """
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return digest_text(_canonical(plain))
+
+
+def digest_text(text: str) -> str:
+    """The first 32 hexadecimal digits of the SHA-256 of a text.
+
+    >>> digest_text('{"a":2,"b":1}') == digest({"b": 1, "a": 2})
+    True
+    """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def flatten(plain: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested plain values as one level of dotted names; tuples become JSON text, so that each is one column.
+def _canonical(plain: Any) -> str:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    >>> flatten({"task": {"type": "SignalTask", "noise": 0.3}})
-    {'task.type': 'SignalTask', 'task.noise': 0.3}
+
+def kept(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
+    """What `make` gives, computed once: specs never change, and the parts of a sweep are shared by thousands of trials.
+
+    >>> import separatrix as sx
+    >>> spec = sx.Stop(target=0.1)
+    >>> kept(spec, "demo", lambda: 1), kept(spec, "demo", lambda: 2)
+    (1, 1)
     """
-    out: dict[str, Any] = {}
-    for name, item in plain.items():
-        if isinstance(item, dict):
-            out |= flatten(item, f"{prefix}{name}.")
-        else:
-            out[prefix + name] = json.dumps(item) if isinstance(item, list) else item
-    return out
+    store = spec.__dict__.get("_kept_results")
+    if store is None:
+        store = {}
+        object.__setattr__(spec, "_kept_results", store)
+    if name not in store:
+        store[name] = make()
+    return store[name]
 
 
 def importable(spec: Spec) -> bool:
@@ -249,15 +287,17 @@ def _tupled(item: Any) -> Any:
     return tuple(_tupled(part) for part in item) if isinstance(item, list) else item
 
 
-def _check_size(owner: str, name: str, item: Any, low: int | None, high: int | None) -> None:
+def _check_below(bits: int, owner: str, name: str, item: Any, low: int | None, high: int | None) -> None:
+    # Sizes are 32-bit integers in compiled programs, other integers 64-bit ones in the ledger.
     check_integer(owner, name, item, low, high)
-    if item > LARGEST_SIZE:
-        raise ParameterError(owner, name, "below 2^31", item)
+    if item >= 2**bits:
+        raise ParameterError(owner, name, f"below 2^{bits}", item)
 
 
 def _check_part(owner: str, name: str, item: Any, annotation: Any) -> None:
-    known = annotation is not Any and isinstance(annotation, type | types.UnionType)
-    allowed = annotation if known else Spec | None
+    allowed: Any = Spec | None
+    if annotation is not Any and isinstance(annotation, type | types.UnionType):
+        allowed = annotation
     if not isinstance(item, allowed):
         kinds = allowed.__args__ if isinstance(allowed, types.UnionType) else (allowed,)
         words = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in kinds)
@@ -272,5 +312,5 @@ def _check_plain(owner: str, name: str, item: Any) -> None:
         raise ParameterError(owner, name, "plain values (numbers, strings, flags, or tuples of them)", item)
     elif isinstance(item, float | np.floating) and not math.isfinite(item):
         raise ParameterError(owner, name, "finite", item)
-    elif isinstance(item, int | np.integer) and abs(int(item)) > LARGEST_INTEGER:
+    elif isinstance(item, int | np.integer) and abs(int(item)) >= 2**63:
         raise ParameterError(owner, name, "below 2^63", item)

@@ -3,9 +3,9 @@
 import jax
 import numpy as np
 import pytest
-from running import NETWORK, TASK, measured, plain_rows, tiny
 
 import separatrix as sx
+from running import TASK, measured, plain_rows, tiny
 from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, programs
 from separatrix.engine.local import run_here
 from separatrix.errors import SeparatrixError
@@ -118,7 +118,10 @@ def test_a_batch_on_a_gpu_that_does_not_fit_is_halved_until_it_does():
 
 @pytest.mark.parametrize(
     "message, sentence",
-    [("RESOURCE_EXHAUSTED: Out of memory", "one trial alone does not fit"), ("INTERNAL: the device is gone\nmore", "the device failed: INTERNAL")],
+    [
+        ("RESOURCE_EXHAUSTED: Out of memory", "one trial alone does not fit"),
+        ("INTERNAL: the device is gone\nmore", "the device failed: INTERNAL"),
+    ],
 )
 def test_a_device_that_fails_is_one_sentence(message, sentence):
     class Broken(Programs):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from running import LEARNER, MEASURE, NETWORK, TASK, tiny
 
 import separatrix as sx
+from running import LEARNER, MEASURE, NETWORK, TASK, tiny
 from separatrix.engine import Device, Rounding, Sweep, cost_of, frame_of, make_plan, structure
 from separatrix.errors import SeparatrixError
 

@@ -3,9 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy_reference as reference
 import pytest
 
+import numpy_reference as reference
 import separatrix as sx
 from separatrix.learners import LOSSES, as_schedule
 

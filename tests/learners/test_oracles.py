@@ -5,9 +5,9 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy_reference as reference
 import pytest
 
+import numpy_reference as reference
 import separatrix as sx
 from separatrix.streams import draw, named, numbered, root_key, uniform
 

@@ -1,5 +1,6 @@
 """The pattern task: labels, hidden order, populations and baselines against an enumeration in NumPy."""
 
+import functools
 import itertools
 
 import jax
@@ -37,6 +38,17 @@ def label(task, x, table):
     return float(table[sum(2**i for i, bit in enumerate(seen) if bit > 0)])
 
 
+@functools.cache
+def drawn(task):
+    """Truth, 200 rows and the population of a task."""
+
+    def everything(key):
+        truth = task.truth(named(key, "truth"))
+        return truth, task.draw(named(key, "rows"), 200, truth), task.population(truth)
+
+    return jax.device_get(jax.jit(everything)(jax.random.key(1)))
+
+
 def truth_of(task, seed=0):
     truth = jax.jit(task.truth)(jax.random.key(seed))
     return truth, np.asarray(truth.order), np.asarray(truth.table)
@@ -45,8 +57,7 @@ def truth_of(task, seed=0):
 @pytest.mark.parametrize("name", TASKS)
 def test_drawn_labels_are_the_rule_on_the_relevant_bits(name):
     task = TASKS[name]
-    truth, order, table = truth_of(task)
-    sample = jax.device_get(jax.jit(lambda key: task.draw(key, 200, truth))(jax.random.key(1)))
+    (order, table), sample, _ = drawn(task)
     assert sample.x.shape == (200, task.bits, 1)
     assert set(np.unique(sample.x)) == {-1.0, 1.0}
     original = np.empty((200, task.bits))
@@ -57,8 +68,7 @@ def test_drawn_labels_are_the_rule_on_the_relevant_bits(name):
 @pytest.mark.parametrize("name", TASKS)
 def test_populations_are_every_input_once_with_its_probability(name):
     task = TASKS[name]
-    truth, order, table = truth_of(task)
-    whole = jax.device_get(jax.jit(task.population)(truth))
+    (order, table), _, whole = drawn(task)
     x = whole.x[:, :, 0]
     assert {tuple(row) for row in x} == set(itertools.product([-1.0, 1.0], repeat=task.bits))
     assert whole.weight.sum() == pytest.approx(1.0, abs=1e-5)

@@ -1,5 +1,6 @@
 """Risks of rules that know the signal, against independent simulation and known limits."""
 
+import itertools
 import math
 
 import numpy as np
@@ -47,8 +48,6 @@ def test_no_other_linear_rule_beats_the_best_one():
 
 @pytest.mark.parametrize("patches, noise, signals", [(8, 0.3, 1), (20, 0.5, 1), (6, 0.8, 2), (5, 0.7, 3)])
 def test_bayes_risk_is_what_the_likelihood_ratio_achieves(patches, noise, signals):
-    import itertools
-
     a, y = simulate(patches, noise, signals, seed=2)
     # The likelihood summed over every set of places, spelled out.
     places = np.array(list(itertools.combinations(range(patches), signals)))
@@ -70,7 +69,9 @@ def test_bayes_risk_states_its_error_and_is_exact_where_nothing_is_hidden():
     assert bayes_risk(4, 1.0, 4).error == 0.0
 
 
-@pytest.mark.parametrize("patches, noise, bias", [(1, 1.0, 0.5), (8, 0.3, 0.5), (20, 0.3, 0.5), (20, 0.3, 0.0), (10, 0.1, 0.5), (5, 0.5, 2.0)])
+@pytest.mark.parametrize(
+    "patches, noise, bias", [(1, 1.0, 0.5), (8, 0.3, 0.5), (20, 0.3, 0.5), (20, 0.3, 0.0), (10, 0.1, 0.5), (5, 0.5, 2.0)]
+)
 def test_true_signal_risk_is_what_the_network_with_the_signal_achieves(patches, noise, bias):
     a, y = simulate(patches, noise, seed=3)
     scores = (np.maximum(a - bias, 0) - np.maximum(-a - bias, 0)).sum(1) * y
@@ -101,8 +102,8 @@ def test_risks_grow_with_noise_and_with_patches_and_stay_below_chance(rule):
     by_noise = [rule(8, noise) for noise in (0.2, 0.3, 0.5, 1.0, 3.0)]
     by_patches = [rule(patches, 0.5) for patches in (1, 2, 5, 20, 100)]
     for risks in (by_noise, by_patches):
-        assert all(a < b for a, b in zip(risks, risks[1:]))
-        assert 0 <= risks[0]
+        assert all(a < b for a, b in itertools.pairwise(risks))
+        assert risks[0] >= 0
         assert risks[-1] < 0.5
 
 

@@ -109,7 +109,7 @@ def doctor(json: Json = False) -> None:
 def main() -> None:
     """The `separatrix` command: one sentence instead of a traceback, and exit status 0, 1 or 2."""
     try:
-        app()
+        app(prog_name="separatrix")
     except SeparatrixError as error:
         _fail(str(error))
     except KeyboardInterrupt:

@@ -198,7 +198,7 @@ class Ledger:
                 raise SeparatrixError(f"the ledger holds {file.name}, which is not a part of it; move that file away")
         return [file for file in found if PART.fullmatch(file.name)]
 
-    def write(self, rows: list[dict[str, Any]]) -> Path | None:
+    def write(self, rows: list[dict[str, Any]]) -> None:
         """Add the rows of a finished chunk."""
         self.parts.mkdir(parents=True, exist_ok=True)
         table = table_of(rows).arrow

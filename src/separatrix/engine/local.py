@@ -76,6 +76,7 @@ class Workers:
     def __init__(self, count: int):
         self.count = count
         self._processes: list[subprocess.Popen[str]] = []
+        self._known: list[set[str]] = []  # the programs that each worker has, from all sweeps so far
 
     def __enter__(self) -> "Workers":
         return self
@@ -90,6 +91,7 @@ class Workers:
                     if pipe is not None:
                         pipe.close()
         self._processes.clear()
+        self._known.clear()
 
     def _start(self) -> None:
         for number in range(len(self._processes), self.count):
@@ -104,12 +106,13 @@ class Workers:
                     start_new_session=True,  # Ctrl-C is the driver's to handle
                 )
             )
+            self._known.append(set())
 
     def run(self, plan: Plan) -> Iterator[Finished]:
         """Run chunks as workers become free; results come in the order in which they are finished."""
         self._start()
         waiting, answers = list(plan.chunks), queue.SimpleQueue[dict[str, Any]]()
-        lock, known = threading.Lock(), [set[str]() for _ in self._processes]
+        lock, known = threading.Lock(), list(self._known)
 
         def take(number: int) -> Chunk | None:
             with lock:

@@ -135,11 +135,15 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     """
     groups: dict[str, list[Trial]] = {}
     frames: dict[str, Trial] = {}
+    programs: dict[tuple[str, ...], str] = {}  # many trials differ in their seed or sample size only: look at each kind once
     for trial in sweep:
-        frame = frame_of(trial, device.rounding)
-        key = structure(frame)
-        frames.setdefault(key, frame)
-        groups.setdefault(key, []).append(trial)
+        parts = (trial.task, trial.network, trial.learner, trial.measure)
+        kind = (*(part.canonical() for part in parts), trial.precision, str(device.rounding.samples_up(trial.samples)))
+        if kind not in programs:
+            frame = frame_of(trial, device.rounding)
+            programs[kind] = structure(frame)
+            frames.setdefault(programs[kind], frame)
+        groups.setdefault(programs[kind], []).append(trial)
 
     chunks: list[Chunk] = []
     for key, trials in groups.items():

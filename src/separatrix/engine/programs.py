@@ -94,7 +94,7 @@ class Programs:
             self.tally.trials += len(part)
             for index, trial in enumerate(part):
                 one = out if batch == 1 else {name: values[index] for name, values in out.items()}
-                rows.append(trial.columns() | _row(one) | {"run.seconds": seconds / len(part)})
+                rows.append(trial.row_head() | _row(one) | {"run.seconds": seconds / len(part)})
         return rows
 
     def _program(self, trial: Trial, frame: Trial, batch: int, given: Any) -> Any:
@@ -117,7 +117,7 @@ class Programs:
 
 def _leaves(trial: Trial) -> list[np.ndarray]:
     """A trial's numbers as the program takes them; the seed acts through the root words only."""
-    leaves = jax.tree.leaves(trial.replace(seed=0))
+    leaves = jax.tree.leaves((trial.task, trial.network, trial.learner, trial.samples, 0, trial.measure))
     return [np.asarray(leaf, np.int32 if isinstance(leaf, int | np.integer) else np.float32) for leaf in leaves]
 
 

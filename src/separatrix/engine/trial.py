@@ -9,9 +9,9 @@ from jaxtyping import Array
 
 from separatrix.errors import ParameterError
 from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
-from separatrix.networks import Frame, Network, Params, windows
+from separatrix.networks import LSA, Frame, Network, Params, windows
 from separatrix.probes import Moment, find_probe
-from separatrix.spec import Spec, choice, digest, flatten, size, static, value
+from separatrix.spec import Spec, choice, digest_text, kept, size, static, value
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
 from separatrix.tasks import Sample, Task
 
@@ -80,13 +80,13 @@ class Trial(Spec):
                 raise ParameterError("Measure", "probes", "without subspace probes unless the network has a `start`", name)
             if needs == "direction" and type(self.task).direction is Task.direction:
                 raise ParameterError("Measure", "probes", "without alignment probes unless the task has a signal", name)
-        if self.learner.lsa_bias is not None:
-            self.network.with_activation_bias(0.0)
+        if self.learner.lsa_bias is not None and not isinstance(self.network.activation, LSA):
+            raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", type(self.network.activation).__name__)
 
     @property
     def identity(self) -> str:
         """The hash of what this trial is; equal trials give equal rows."""
-        return digest([REVISION, self.describe()])
+        return kept(self, "identity", lambda: digest_text(f"{REVISION} {self.canonical()}"))
 
     @property
     def steps(self) -> int:
@@ -95,12 +95,12 @@ class Trial(Spec):
 
     def root(self) -> np.ndarray:
         """Seed material for the trial's two families of streams, (2, 2) words: data first, then the model's."""
-        shared = [self.seed, self.task.describe(), self.samples]
-        return np.stack([root_words("data", *shared), root_words("model", *shared, self.network.describe())])
+        shared = [self.seed, self.task.canonical(), self.samples]
+        return np.stack([root_words("data", *shared), root_words("model", *shared, self.network.canonical())])
 
-    def columns(self) -> dict[str, Any]:
+    def row_head(self) -> dict[str, Any]:
         """What this trial is, as the leading columns of its row."""
-        return {"trial": self.identity} | flatten(self.describe())
+        return {"trial": self.identity} | self.columns()
 
 
 def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:

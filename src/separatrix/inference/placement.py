@@ -21,7 +21,7 @@ StopReason = Literal["width", "trials", "left-censored", "right-censored"]
 CellName = TypeVar("CellName", bound=Hashable)
 
 # No interval is believed before this many trials within a factor of two of the threshold.
-_NEAR_TRIALS = 20
+_NEAR_TRIALS = 24
 # Predicted success rates of the levels that count as the rise of the curve.
 _RISE = (0.15, 0.85)
 
@@ -125,7 +125,7 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
     >>> propose([Tally(8, 0, 4)], batch=16, plan=plan)
     [Proposal(resource=16, repetitions=4)]
     >>> [resource for resource, _ in propose([Tally(8, 0, 4), Tally(16, 4, 4)], batch=16, plan=plan)]
-    [8, 11, 16]
+    [11, 16]
     """
     check_integer("propose", "batch", batch, low=1)
     evidence = merge(observations)
@@ -229,12 +229,12 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface
     """Whether the interval would be narrow enough even if the curve were as shallow as it may well be.
 
     A search that stops at the first narrow interval stops when luck made the curve look steep; such intervals are too
-    narrow to cover. So the width is judged on the shallowest quarter of the curves that the data allow.
+    narrow to cover. So the width is judged on the shallowest fifth of the curves that the data allow.
     """
     weight = surface.weights().sum(axis=0)
     order = np.argsort(surface.scale, kind="stable")
     share = np.cumsum(weight[order])
-    shallow = surface.scale >= surface.scale[order][np.searchsorted(share, 0.75)]
+    shallow = surface.scale >= surface.scale[order][np.searchsorted(share, 0.8)]
     pessimistic = dataclasses.replace(surface, values=surface.values[:, shallow])
     marginal = pessimistic.marginal()
     near = trials_near(evidence, float(surface.log_threshold[marginal.argmax()]))

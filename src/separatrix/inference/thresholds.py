@@ -92,7 +92,7 @@ def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level
     A grid that starts above the threshold is left-censored, not its own first value:
 
     >>> print(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))
-    <= 63.1
+    <= 61.84
     >>> print(estimate_threshold([Tally(16, 0, 12), Tally(32, 0, 12)]))
     >= 36.29
     """

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from separatrix.spec import Spec, value
+from separatrix.spec import Spec, as_float, value
 
 
 class Schedule(Spec):
@@ -72,4 +72,4 @@ def as_schedule(given: Any) -> Any:
     >>> as_schedule(2.0)
     Constant(level=2.0)
     """
-    return Constant(given) if isinstance(given, numbers.Real) and not isinstance(given, bool) else given
+    return Constant(as_float(given)) if isinstance(given, numbers.Real) and not isinstance(given, bool) else given

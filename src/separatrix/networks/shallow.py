@@ -6,7 +6,7 @@ batched matrix product followed by one vector-matrix product — which is also t
 (benchmarks/networks.py).
 """
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -174,12 +174,12 @@ class Network(Spec):
         layout = self.layout(x.shape[1:])
         return self.scores(params, layout.windows.patches(x), layout)
 
-    def sized_as(self, frame: "Network") -> Self:
+    def sized_as(self, frame: "Network") -> "Network":
         """This network, whose sizes may be traced, with the (equal) sizes of `frame`, also in the networks that it starts in."""
         sized = eqx.tree_at(lambda n: n.width, self, frame.width)
         return sized if self.start is None else eqx.tree_at(lambda n: n.start, sized, self.start.sized_as(frame.start))
 
-    def with_activation_bias(self, bias: Any) -> Self:
+    def with_activation_bias(self, bias: Any) -> "Network":
         """This network with another LSA bias (also a traced one)."""
         if not isinstance(self.activation, LSA):
             raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", type(self.activation).__name__)

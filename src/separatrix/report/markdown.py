@@ -49,7 +49,7 @@ def markdown_page(report: Report) -> str:
                     plain(claim.paper_name),
                     plain(claim.statement),
                     f"{MARKS[claim.verdict]} {claim.verdict}" + (f" ({plain(claim.place)})" if claim.outside else ""),
-                    "<br>".join(f"{plain(name)}: {plain(text)}" for name, text in claim.effects[:3]) or "—",
+                    _effects(claim),
                     f"[{plain(claim.study or 'evidence')}](#{claim.anchor})",
                 )
                 for claim in report.claims
@@ -67,6 +67,12 @@ def markdown_page(report: Report) -> str:
         if report.history:
             lines += _data(report.history)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _effects(claim: ClaimView) -> str:
+    told = [f"{plain(name)}: {plain(text)}" for name, text in claim.effects[:3]]
+    more = len(claim.effects) - len(told)
+    return "<br>".join([*told, *([f"and {more} more"] if more else [])]) or "—"
 
 
 def _study(study: StudyView) -> list[str]:

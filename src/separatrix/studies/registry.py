@@ -3,11 +3,13 @@
 from typing import Any
 
 from separatrix.errors import UnknownNameError
+from separatrix.studies.equivariance import Equivariance
 from separatrix.studies.pattern_readout import PatternReadout
+from separatrix.studies.signal.study import SignalStudy
 from separatrix.studies.signal_first import SignalFirst
 from separatrix.studies.study import Study
 
-STUDIES: dict[str, Study[Any]] = {study.name: study for study in (SignalFirst(), PatternReadout())}
+STUDIES: dict[str, Study[Any]] = {study.name: study for study in (SignalFirst(), SignalStudy(), Equivariance(), PatternReadout())}
 
 
 def find_study(name: str) -> Study[Any]:

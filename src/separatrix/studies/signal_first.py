@@ -175,11 +175,11 @@ class SignalFirst(Study[SignalFirstSettings]):
             Figure("alignment", "Alignment with the signal while training", Axis("step"), Axis("alignment ⟨w, w*⟩/‖w‖"),
                    (*curves("alignment"), Series(f"failed below ({ALIGNED})", (0, last), (ALIGNED, ALIGNED), role="baseline")),
                    "Mean over seeds with 95 % intervals; units that see several patches count by their best one."),
-            Figure("risk", "Test risk while training", Axis("step"), Axis("risk", log=True), (*curves("risk"), *lines),
+            Figure("risk", "Test risk while training", Axis("step"), Axis("risk"), (*curves("risk"), *lines),
                    "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, the Bayes rule and the "
                    "network that knows the signal."),
-            Figure("seeds", "Every seed: alignment and risk after training", Axis("alignment"), Axis("risk", log=True), dots,
-                   "One point a seed; seeds with no error on the test rows are not shown on the logarithmic axis."),
+            Figure("seeds", "Every seed: alignment and risk after training", Axis("alignment"), Axis("risk"), dots,
+                   "One point a seed."),
         )  # fmt: skip
 
 

@@ -3,10 +3,12 @@
 import abc
 import ast
 import dataclasses
+import math
+import warnings
 from typing import Any, ClassVar, Generic, TypeVar
 
 from separatrix.engine import Lab, Sweep
-from separatrix.errors import SeparatrixError, UnknownNameError, check_choice, check_integer
+from separatrix.errors import SeparatrixError, UnknownNameError, check_choice, check_integer, shown
 from separatrix.studies.claims import Claim
 from separatrix.studies.outcome import Outcome
 
@@ -87,17 +89,30 @@ def _read(text: str, now: Any, name: str, owner: str) -> Any:
     if isinstance(now, str):
         return text
     words = {bool: "true or false", int: "an integer", float: "a number", tuple: "a list such as 1,2,3"}
-    allowed = words[type(now)]
+    kinds = {type(each) for each in now} if isinstance(now, tuple) else {type(now)}
+    bare = text.strip()
     try:
-        parsed: Any = {"true": True, "false": False}.get(text.lower())
-        if parsed is None:
-            parsed = ast.literal_eval(text if not isinstance(now, tuple) else f"({text.strip('()[]')},)")
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        parsed = None
-    if isinstance(now, float) and type(parsed) is int:
-        parsed = float(parsed)
-    kinds = {type(each) for each in now} if isinstance(now, tuple) else set()
-    fits = type(parsed) is type(now) and (not kinds or all(type(each) in kinds for each in parsed))
-    if not fits or parsed == () or (isinstance(parsed, float) and parsed != parsed):
-        raise SeparatrixError(f"the setting `{name}` of {owner} must be {allowed}, got {text!r}")
-    return parsed
+        if isinstance(now, tuple):
+            bare = bare.strip("()[]").rstrip(", ")
+            given = [part.strip(" '\"") for part in bare.split(",")] if kinds == {str} else _literal(f"({bare},)")
+            read: Any = tuple(_fitted(each, kinds) for each in given)
+        else:
+            read = _fitted({"true": True, "false": False}.get(bare.lower()) if bool in kinds else _literal(bare), kinds)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, OverflowError):
+        raise SeparatrixError(f"the setting `{name}` of {owner} must be {words[type(now)]}, got {shown(text)}") from None
+    return read
+
+
+def _literal(text: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as 1if: the error says it better
+        return ast.literal_eval(text)
+
+
+def _fitted(item: Any, kinds: set[type]) -> Any:
+    """A value that has one of the types that the setting has, or a ValueError."""
+    if type(item) is int and int not in kinds and float in kinds:
+        item = float(item)
+    if type(item) not in kinds or (isinstance(item, float) and not math.isfinite(item)) or item == "":
+        raise ValueError(item)
+    return item

@@ -231,8 +231,8 @@ def certificate_figures(found: list[dict[str, Any]]) -> tuple[Figure, ...]:
         left = np.array([run[name][0] for run in first["runs"]])
         right = np.array([run[name][1] for run in first["runs"]])
         series = [
-            Series("measured", times, tuple(left.mean(0)), tuple(left.min(0)), tuple(left.max(0))),
-            Series("right side", times, tuple(right.mean(0)), tuple(right.min(0)), tuple(right.max(0)), role="bound"),
+            Series("measured", times, *(_positive(side) for side in (left.mean(0), left.min(0), left.max(0)))),
+            Series("right side", times, *(_positive(side) for side in (right.mean(0), right.min(0), right.max(0))), role="bound"),
         ]
         if name == "regret":
             series.append(Series("Theorem 4 at the end", (times[0], times[-1]), (first["bound"],) * 2, role="law"))
@@ -240,3 +240,8 @@ def certificate_figures(found: list[dict[str, Any]]) -> tuple[Figure, ...]:
         caption = f"{where}; the mean over {len(left)} starts, the band from the smallest to the largest."
         figures.append(Figure(f"certificate-{name}", title, Axis("step"), Axis(label, log=True), tuple(series), caption))
     return tuple(figures)
+
+
+def _positive(values: np.ndarray) -> tuple[float | None, ...]:
+    """Values for a logarithmic axis: what is exactly 0 has no place on it."""
+    return tuple(float(value) if value > 0 else None for value in values)

@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from separatrix.errors import ParameterError, check_integer, check_number
+from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 
+OPTIMIZERS = ("adam", "sgd")
 VARIANTS = ("random", "hidden", "spread", "biased", "readout")
 
 
@@ -33,20 +34,20 @@ class PatternsSettings:
     work_limit: float = 1e15  # operations: about a day of one processor core
     gradient_sizes: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512)
     gradient_window: int = 3
-    gradient_draws: int = 8
+    gradient_draws: int = 4
     sizes: tuple[int, ...] = (8, 16, 32)
     full_steps: tuple[int, ...] = (600, 1500, 4000)
-    window_steps: tuple[int, ...] = (300, 300, 600)
-    seeds: int = 6
+    window_steps: tuple[int, ...] = (300, 300, 450)
+    optimizers: tuple[str, ...] = ("adam",)
+    seeds: int = 14
     tuning_seeds: int = 2
     filters: int = 64
     batch: int = 128
     target: float = 0.05
     test: int = 1024
-    times: int = 50
-    adam_rates: tuple[float, ...] = (0.01, 0.03, 0.1)
-    sgd_rates: tuple[float, ...] = (0.3, 1.0, 3.0)
-    local_sgd: bool = False
+    times: int = 40
+    adam_rates: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3)
+    sgd_rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     variants: tuple[str, ...] = ("hidden", "biased")
     variant_sizes: tuple[int, ...] = (16,)
     probability: float = 0.7
@@ -77,6 +78,8 @@ class PatternsSettings:
         check_integer("patterns", "tuning_seeds", self.tuning_seeds, 1)
         check_integer("patterns", "gradient_draws", self.gradient_draws, 2)
         check_number("patterns", "target", self.target, 0, 0.5, open_low=True)
+        for optimizer in self.optimizers:
+            check_choice("patterns", "optimizers", optimizer, OPTIMIZERS)
         for variant in self.variants:
             if variant not in VARIANTS:
                 raise ParameterError("patterns", "variants", f"among {', '.join(VARIANTS)}", variant)
@@ -100,11 +103,11 @@ SCALES = {
         window_steps=(1000, 1000, 1500, 1500),
         seeds=10,
         tuning_seeds=3,
-        adam_rates=(0.003, 0.01, 0.03, 0.1),
-        sgd_rates=(0.1, 0.3, 1.0, 3.0),
+        optimizers=("adam", "sgd"),
+        adam_rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+        sgd_rates=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
         times=60,
         test=2048,
-        local_sgd=True,
         variants=VARIANTS,
         variant_sizes=(16, 32),
         finite_samples=(64, 128, 256, 512, 1024, 2048),
@@ -120,17 +123,17 @@ SCALES = {
         gradient_sizes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
         gradient_draws=16,
         sizes=(8, 16, 32, 64, 128),
-        full_steps=(4000, 8000, 20000, 60000, 60000),
+        full_steps=(4000, 8000, 20000, 60000, 100000),
         window_steps=(1000, 1000, 2000, 4000, 6000),
         seeds=24,
         tuning_seeds=3,
-        adam_rates=(0.003, 0.01, 0.03, 0.1),
-        sgd_rates=(0.1, 0.3, 1.0, 3.0),
+        optimizers=("adam", "sgd"),
+        adam_rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+        sgd_rates=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
         times=60,
-        test=4096,
-        local_sgd=True,
+        test=2048,
         variants=VARIANTS,
-        variant_sizes=(16, 32),
+        variant_sizes=(32,),
         finite_samples=(64, 128, 256, 512, 1024, 2048, 4096),
         search_sizes=(8, 16, 32, 64, 96),
         search_repeats=5,

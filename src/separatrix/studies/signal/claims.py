@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from separatrix.inference import Interval, LawRanking, PowerLaw, Threshold, threshold_ratio
+from separatrix.inference import NONE_FITS, Interval, PowerLaw, Ranking, Threshold, threshold_ratio
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
 from separatrix.studies.search import Found
 from separatrix.studies.signal.measure import CellKey
@@ -125,19 +125,22 @@ def judge_growth(
     return finding(s, claim, all_of(verdicts), reason, used, evidence)
 
 
-def judge_law(s: SignalSettings, regime: str, network: str, ranking: LawRanking | None, why: str, cells: list[CellKey]) -> Finding:
+def judge_law(s: SignalSettings, regime: str, network: str, ranking: Ranking | None, why: str, cells: list[CellKey]) -> Finding:
     """The law that wins is the paper's, another one, or cannot be told."""
     claim = LAWS[regime, network]
     used = [cell for cell in cells if cell.regime == regime and cell.network == network]
     if ranking is None:
         return finding(s, claim, "undecided", why, used, [])
     predicted = PREDICTED[network]
-    families = {entry.law.family or entry.law.name for entry in ranking.entries if entry.law.name in ranking.remaining}
-    verdict: Verdict = "undecided" if predicted in families and len(families) > 1 else "supported" if predicted in families else "refuted"
-    weights = ", ".join(f"{entry.law.name} {entry.weight:.2f}" for entry in ranking.entries[:4])
-    reason = f"{ranking.verdict}; weights {weights}"
-    mine = sum(entry.weight for entry in ranking.entries if (entry.law.family or entry.law.name) == predicted)
-    evidence = [Evidence(f"weight of {predicted} among the laws", mine, None, None, ranking.cells, method="AICc weight")]
+    scores = {score.name: score for score in ranking.scores}
+    families = {scores[name].family or name for name in ranking.remaining if name in scores}
+    if ranking.verdict == NONE_FITS or predicted not in families:
+        verdict: Verdict = "refuted"
+    else:
+        verdict = "supported" if families == {predicted} else "undecided"
+    reason = f"{ranking}; weights {', '.join(f'{score.name} {score.weight:.2f}' for score in ranking.scores[:4])}"
+    mine = sum(score.weight for score in ranking.scores if (score.family or score.name) == predicted)
+    evidence = [Evidence(f"weight of {predicted} among the laws", mine, None, None, len(used), method="AICc weight")]
     return finding(s, claim, verdict, reason, used, evidence)
 
 
@@ -161,8 +164,10 @@ def judge_two_step(s: SignalSettings, two: dict[CellKey, Found], found: dict[Cel
         gain = threshold_ratio(local.threshold, mine.threshold)
         evidence.append(Evidence.of("samples, two-step LCN over two-step CNN", gain, 1.0))
         words.append(f"the two-step LCN needs {gain} times as many")
-        reached = mine.threshold.censoring != "right"
-        verdict = "supported" if reached and gain.low > 1 else "refuted" if not reached or gain.high < 1 else "undecided"
+        # A search that gave up for want of trials is not a failure; one that reached the largest size is.
+        failed = mine.threshold.censoring == "right" and mine.threshold.low >= s.largest / 2
+        found_it = mine.threshold.censoring in ("none", "left")
+        verdict = "refuted" if failed or gain.high < 1 else "supported" if found_it and gain.low > 1 else "undecided"
     return finding(s, TWO_STEP, verdict, "; ".join(words), [cell], evidence)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.inference import Interval, LawRanking, PowerLaw, Threshold, wilson
+from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.claims import PREDICTED
@@ -138,13 +138,13 @@ def threshold_table(s: SignalSettings, found: dict[CellKey, Found], estimators: 
     return TableData("thresholds", "Samples needed, with 95 % intervals (<= and >= mark censored searches)", columns, tuple(rows))
 
 
-def exponent_table(fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[str, str], LawRanking]) -> TableData:
+def exponent_table(fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[str, str], Ranking]) -> TableData:
     """Exponents and the ranking of laws, for each regime and network."""
     rows = []
     for key, fit in fits.items():
         ranking = rankings.get(key)
-        best = "" if ranking is None else ", ".join(f"{entry.law.name} {entry.weight:.2f}" for entry in ranking.entries[:3])
-        said = "" if ranking is None else ranking.verdict
+        best = "" if ranking is None else ", ".join(f"{score.name} {score.weight:.2f}" for score in ranking.scores[:3])
+        said = "" if ranking is None else str(ranking)
         rows.append((*key, str(fit.exponents["k"]), str(fit.exponents["d"]), fit.cells, fit.censored, best, said))
     columns = ("noise", "network", "exponent in k", "exponent in d", "cells", "censored", "laws (AICc weight)", "verdict")
     return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))

@@ -1,6 +1,7 @@
 """The networks and learners of the signal studies, and the grid on which they are tuned."""
 
 import dataclasses
+import functools
 import itertools
 from typing import Any
 
@@ -32,6 +33,7 @@ class Recipe:
         return f"rate x{self.rate:g}, bias {self.bias:g}, ramp {self.ramp:g}"
 
 
+@functools.lru_cache(maxsize=4096)
 def signal_network(name: str, patches: int, bias: float) -> Network:
     """The paper's networks on patches: one filter, a filter per patch, or one full unit per patch.
 
@@ -49,6 +51,7 @@ def signal_network(name: str, patches: int, bias: float) -> Network:
             return FCN(width=patches, initial=large, **common)
 
 
+@functools.lru_cache(maxsize=4096)
 def signal_learner(name: str, patches: int, steps: int, recipe: Recipe) -> Learner:
     """Projected gradient descent: logistic loss, the whole batch, the unit ball, the LSA bias ramped up from 0.
 

@@ -31,8 +31,8 @@ class SignalSettings:
     dimensions: tuple[int, ...] = (8, 12, 16)
     base_patches: int = 8
     base_dimension: int = 8
-    full_patches: tuple[int, ...] = (8, 12, 16)
-    full_dimensions: tuple[int, ...] = (8, 12, 16)
+    full_patches: tuple[int, ...] = (6, 8, 12)
+    full_dimensions: tuple[int, ...] = (6, 8, 12)
     full_base_patches: int = 8
     full_base_dimension: int = 8
     noise: float = 0.3

@@ -5,7 +5,7 @@ from typing import Any
 
 from separatrix.engine import Lab, Sweep
 from separatrix.errors import SeparatrixError
-from separatrix.inference import LawRanking, PowerLaw, cell_of, fit_exponents, rank_laws, standard_laws
+from separatrix.inference import PowerLaw, Ranking, cell_of, fit_exponents, rank_laws, standard_laws
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
@@ -97,14 +97,14 @@ class SignalStudy(Study[SignalSettings]):
 
 def fit_laws(
     s: SignalSettings, found: dict[CellKey, Found]
-) -> tuple[dict[tuple[str, str], PowerLaw], dict[tuple[str, str], LawRanking], dict[tuple[str, str], str]]:
+) -> tuple[dict[tuple[str, str], PowerLaw], dict[tuple[str, str], Ranking], dict[tuple[str, str], str]]:
     """Exponents and law rankings for each regime and network, and why one is missing.
 
     >>> fit_laws(SignalSettings(), {})[2]["fixed", "CNN"]
     'it was not measured'
     """
     fits: dict[tuple[str, str], PowerLaw] = {}
-    rankings: dict[tuple[str, str], LawRanking] = {}
+    rankings: dict[tuple[str, str], Ranking] = {}
     reasons: dict[tuple[str, str], str] = {}
     for regime in s.regimes:
         for network in NETWORKS:
@@ -119,7 +119,8 @@ def fit_laws(
                 reasons[key] = "it was not measured"
                 continue
             try:
-                fits[key] = fit_exponents(cells, ("k", "d"))
+                # Resampling clusters needs a handful of them on each line; with fewer, trust the stated errors.
+                fits[key] = fit_exponents(cells, ("k", "d"), method="bootstrap" if len(cells) >= 8 else "likelihood")
                 rankings[key] = rank_laws(cells, standard_laws(noise=(regime != "fixed",)))
             except SeparatrixError as error:
                 reasons[key] = str(error)

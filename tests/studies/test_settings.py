@@ -1,0 +1,174 @@
+"""Settings: scales, --set, and the seeds that a run may use."""
+
+import ast
+import dataclasses
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from separatrix.errors import SeparatrixError
+from separatrix.studies import SCALES, STUDIES, change_settings, jobs, seeds_from, split_changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Some:
+    count: int = 3
+    share: float = 0.5
+    flag: bool = False
+    word: str = "a"
+    sizes: tuple[int, ...] = (1, 2)
+    rates: tuple[float, ...] = (0.5,)
+    names: tuple[str, ...] = ("CNN",)
+
+
+def change(name, text):
+    return getattr(change_settings(Some(), {name: text}, "demo"), name)
+
+
+@given(st.integers(), st.floats(allow_nan=False), st.booleans(), st.text(), st.lists(st.integers(), min_size=1))
+def test_what_is_written_is_read_back(count, share, flag, word, sizes):
+    assert change("count", str(count)) == count
+    if share not in (float("inf"), float("-inf")):
+        assert change("share", repr(share)) == share
+    assert change("share", str(count)) == float(count)
+    assert change("flag", str(flag)) is flag
+    assert change("flag", str(flag).lower()) is flag
+    assert change("word", word) == word
+    assert change("sizes", ",".join(map(str, sizes))) == tuple(sizes)
+    assert change("sizes", str(tuple(sizes))) == tuple(sizes)
+    assert change("sizes", str(sizes)) == tuple(sizes)
+
+
+@given(st.sampled_from(["count", "share", "flag", "sizes", "rates"]), st.text())
+def test_any_text_is_read_or_refused_in_one_sentence(name, text):
+    try:
+        found = change(name, text)
+    except SeparatrixError as error:
+        said = str(error)
+    else:
+        said = ""
+        assert type(found) is type(getattr(Some(), name))
+        assert ast.literal_eval(repr(found)) == found  # no NaN, no infinity, no object
+    assert "\n" not in said
+    assert said == "" or said.startswith(f"the setting `{name}` of demo must be ")
+
+
+@pytest.mark.parametrize(
+    "name, text, allowed",
+    [
+        ("count", "1.5", "an integer"),
+        ("count", "true", "an integer"),
+        ("count", "", "an integer"),
+        ("count", "1" * 5000, "an integer"),
+        ("count", "__import__('os')", "an integer"),
+        ("share", "half", "a number"),
+        ("share", "nan", "a number"),
+        ("share", "1e999", "a number"),
+        ("share", "1" * 400, "a number"),
+        ("share", "1j", "a number"),
+        ("flag", "1", "true or false"),
+        ("sizes", "", "a list such as 1,2,3"),
+        ("sizes", "1,x", "a list such as 1,2,3"),
+        ("sizes", "1.5", "a list such as 1,2,3"),
+        ("sizes", "(" * 1000, "a list such as 1,2,3"),
+        ("rates", "1e999", "a list such as 1,2,3"),
+    ],
+)
+def test_what_does_not_fit_is_refused(name, text, allowed):
+    with pytest.raises(SeparatrixError) as error:
+        change(name, text)
+    assert str(error.value).startswith(f"the setting `{name}` of demo must be {allowed}, got ")
+    assert len(str(error.value)) < 200
+
+
+def test_a_list_of_numbers_may_hold_whole_ones():
+    assert change("rates", "1,0.5") == (1.0, 0.5)
+    assert all(type(each) is float for each in change("rates", "1,2"))
+
+
+def test_a_list_of_names_needs_no_quotes():
+    assert change("names", "CNN, FCN") == change("names", "('CNN', 'FCN')") == ("CNN", "FCN")
+    with pytest.raises(SeparatrixError, match="must be a list"):
+        change("names", "")
+
+
+def test_an_unknown_setting_suggests_the_nearest():
+    with pytest.raises(SeparatrixError, match="there is no setting of demo `cuont`; did you mean `count`"):
+        change("cuont", "3")
+    with pytest.raises(SeparatrixError, match="there is no setting of signal-first `seedz`; did you mean `seed` or `seeds`"):
+        jobs(["signal-first"], "quick", 0, ["seedz=3"])
+
+
+def test_changes_are_sorted_by_study():
+    names = ["signal-first", "pattern-readout"]
+    made = split_changes(["signal-first.seeds=3", "pattern-readout.windows = 2,3 ", "signal-first.noise=a=b"], names)
+    assert made == {"signal-first": {"seeds": "3", "noise": "a=b"}, "pattern-readout": {"windows": "2,3"}}
+    for text, sentence in [
+        ("seeds=3", "a change must name its study, as in signal-first.seeds=3"),
+        ("signal-first.seeds", "must have the form study.setting=value"),
+        ("=3", "must have the form"),
+        ("signal-first.=3", "must have the form"),
+        ("signal-frist.seeds=3", "did you mean `signal-first`"),
+    ]:
+        with pytest.raises(SeparatrixError, match=sentence):
+            split_changes([text], names)
+
+
+@given(st.text(max_size=20))
+def test_any_change_is_read_or_refused_in_one_sentence(text):
+    try:
+        jobs(["signal-first"], "quick", 0, [text])
+    except SeparatrixError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 500_000), st.integers(1, 500_000))
+def test_seeds_of_two_runs_or_purposes_never_meet(one, two, count, other):
+    drawn = {(seed, purpose): seeds_from(seed, n, purpose) for seed, n in ((one, count), (two, other)) for purpose in (0, 1)}
+    for (_, a), (_, b) in itertools.combinations(drawn.items(), 2):
+        assert a.stop <= b.start or b.stop <= a.start
+    assert len(seeds_from(one, count)) == count
+
+
+@pytest.mark.parametrize("count", [0, -1, 500_001])
+def test_a_number_of_seeds_that_would_meet_others_is_refused(count):
+    with pytest.raises(SeparatrixError, match=r"the `seeds` of a study must be an integer in \[1, 500000\]"):
+        seeds_from(0, count)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_settings_for_every_scale(name):
+    study = STUDIES[name]
+    assert set(study.scales) == set(SCALES)
+    for scale in SCALES:
+        settings = study.settings(scale, seed=3)
+        assert settings.seed == 3
+        assert type(settings) is type(study.settings("quick"))
+        for field in dataclasses.fields(settings):
+            now = getattr(settings, field.name)
+            assert isinstance(now, bool | int | float | str | tuple), f"--set cannot change {field.name}"
+            text = ",".join(map(str, now)) if isinstance(now, tuple) else str(now)
+            assert study.settings(scale, 3, {field.name: text}) == settings
+    with pytest.raises(SeparatrixError, match="must be one of 'quick', 'laptop', 'full', got 'huge'"):
+        study.settings("huge")
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("windows=11", r"the `windows` of pattern-readout must be an integer in \[1, 10\], got 11"),
+        ("windows=0", "must be an integer"),
+        ("bits=40", "must be an integer"),
+        ("draws=0", "must be an integer >= 1"),
+        ("exact_draws=0", "must be an integer >= 1"),
+        ("rules=-3", "must be an integer >= 1"),
+        ("delta=0", "must be a number in"),
+        ("delta=1.5", "must be a number in"),
+        ("seed=-1", "must be an integer >= 0"),
+    ],
+)
+def test_pattern_readout_refuses_impossible_settings_before_it_runs(text, words):
+    with pytest.raises(SeparatrixError, match=words):
+        jobs(["pattern-readout"], "quick", 0, [text])
