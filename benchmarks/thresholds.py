@@ -105,7 +105,9 @@ def main() -> None:
     for width in (0.7, 0.4):
         for scale in (0.1, 0.25, 0.6):
             rows += measure(width, scale, options.studies, options.seed)
-    print(f"{'width':>5} {'scale':>5}  {'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}{'coverage':>10}")
+    print(
+        f"{'width':>5} {'scale':>5}  {'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}{'coverage':>10}"
+    )
     for row in rows:
         print(
             f"{row['width']:>5} {row['scale']:>5}  {row['method']:<27}{row['trials']:>8.0f}"

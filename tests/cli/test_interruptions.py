@@ -1,6 +1,5 @@
-"""Runs that are killed, interrupted, or lose a worker: one sentence, nothing left behind, and the same claims in the end."""
+"""Runs that are killed or interrupted: one sentence, nothing left behind, and the same claims in the end."""
 
-import os
 import random
 import shutil
 import signal
@@ -31,7 +30,7 @@ def uninterrupted(tmp_path_factory):
     """The folder of a run that nothing disturbed; it fills the cache of compiled programs, too."""
     folder = tmp_path_factory.mktemp("uninterrupted")
     driver = Driver(COMMAND, folder)
-    code, out, err = driver.finish(300)
+    code, _, err = driver.finish(300)
     assert code == 0, err
     assert f"{TRIALS} trials run" in err
     driver.assert_alone()
@@ -52,7 +51,7 @@ def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterr
         kept = Ledger(tmp_path / "out").done()
         assert len(kept) >= needed
     driver = Driver(COMMAND, tmp_path)
-    code, out, err = driver.finish(120)
+    code, _, err = driver.finish(120)
     assert code == 0, err
     # What was finished before was not computed again.
     assert f"{TRIALS - len(kept)} trials run" in err
@@ -60,33 +59,21 @@ def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterr
     driver.assert_alone()
 
 
-def test_ctrl_c_and_a_lost_worker_end_with_one_sentence_and_keep_what_is_done(uninterrupted, tmp_path):
-    # Both in one folder with one part: they have something to keep, and something left to do.
+def test_ctrl_c_ends_with_one_sentence_and_keeps_what_is_done(uninterrupted, tmp_path):
+    # A folder with one part: there is something to keep, and something left to do.
     shutil.copytree(uninterrupted / "out", tmp_path / "out")
     for file in parts(tmp_path)[1:]:
         file.unlink()
     (tmp_path / "out" / "claims.json").unlink()
     before = Ledger(tmp_path / "out").done()
-    for disturb, sentence in (
-        (interrupt, "separatrix: interrupted: "),
-        (lose_a_worker, "separatrix: a worker process ended unexpectedly\n"),
-    ):
-        driver = Driver(COMMAND, tmp_path)
-        assert driver.wait_for(lambda driver=driver: len(driver.workers()) == 2)
-        disturb(driver)
-        code, out, err = driver.finish(60)
-        assert (code, out) == (1, "")
-        assert err.startswith(sentence)
-        assert err.count("\n") == 1
-        driver.assert_alone()
-        assert Ledger.open(tmp_path / "out").done() >= before
-        assert not (tmp_path / "out" / "claims.json").exists()
-        assert sx.engine.read_manifest(tmp_path / "out")[0]["complete"] is False
-
-
-def interrupt(driver):
+    driver = Driver(COMMAND, tmp_path)
+    assert driver.wait_for(lambda: len(driver.workers()) == 2)
     driver.process.send_signal(signal.SIGINT)
-
-
-def lose_a_worker(driver):
-    os.kill(driver.workers()[0], signal.SIGKILL)
+    code, out, err = driver.finish(60)
+    assert (code, out) == (1, "")
+    assert err.startswith("separatrix: interrupted: ")
+    assert err.count("\n") == 1
+    driver.assert_alone()
+    assert Ledger.open(tmp_path / "out").done() >= before
+    assert not (tmp_path / "out" / "claims.json").exists()
+    assert sx.engine.read_manifest(tmp_path / "out")[0]["complete"] is False

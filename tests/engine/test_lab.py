@@ -1,5 +1,7 @@
 """The laboratory: budgets, interruptions, progress, and worker processes."""
 
+import os
+import signal
 import stat
 import sys
 import textwrap
@@ -131,7 +133,12 @@ def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab
         assert lab.tally.trials == 7
         assert 1 <= lab.tally.programs <= 2
         assert all(alive(pid) for pid in pids)
-    assert not any(alive(pid) for pid in pids)
+        # A worker that is killed while it works: one sentence, not a hang, and what was finished is kept.
+        lab.progress = lambda what, done, total: os.kill(pids[0], signal.SIGKILL) if done == 7 else None
+        with pytest.raises(SeparatrixError, match="a worker process ended unexpectedly"):
+            lab.run(tiny(seeds=300))
+        assert not any(alive(pid) for pid in pids)
+        assert 7 <= len(lab.ledger.done()) < 300
     # One worker, in another order: bit by bit the same.
     with sx.Lab(tmp_path / "one", workers=1) as lab:
         backwards = lab.run(sx.Sweep(sweep.trials[::-1]))

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
@@ -86,6 +86,7 @@ trials = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(trials, st.sampled_from([CPU, GPU]))
 def test_frames_are_at_least_as_large_and_depend_on_the_trial_alone(trial, device):
     frame = frame_of(trial, device.rounding)
@@ -124,6 +125,7 @@ def test_embedded_networks_and_images_keep_their_sizes():
     assert frame.samples > 100
 
 
+@settings(max_examples=30)
 @given(trials)
 def test_costs_are_positive_and_grow_with_every_size(trial):
     cost = cost_of(trial)

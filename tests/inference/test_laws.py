@@ -150,8 +150,12 @@ def test_censored_cells_take_part_in_the_ranking():
 def test_cell_of_threshold():
     none = cell_of({"k": 1}, estimate_threshold([Tally(8, 0, 20), Tally(16, 20, 20)]))
     right = cell_of({"k": 1}, estimate_threshold([Tally(8, 0, 20)]))
-    assert none is not None and none.censoring == "none" and math.log(8) < none.value < math.log(16)
-    assert right is not None and right.censoring == "right" and right.value > math.log(8)
+    assert none is not None
+    assert none.censoring == "none"
+    assert math.log(8) < none.value < math.log(16)
+    assert right is not None
+    assert right.censoring == "right"
+    assert right.value > math.log(8)
     assert cell_of({"k": 1}, estimate_threshold([Tally(8, 1, 2)])) is None
 
 

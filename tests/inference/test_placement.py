@@ -67,7 +67,8 @@ def test_never_proposes_outside_the_range_nor_too_much():
     plan = Plan(minimum=10, maximum=300, width=0.5, max_trials=200)
     for threshold in np.geomspace(3, 1000, 9):
         evidence = SyntheticLearner(float(threshold), scale=0.4).search(plan, 24, rng)
-        assert evidence[0].resource >= 10 and evidence[-1].resource <= 300
+        assert evidence[0].resource >= 10
+        assert evidence[-1].resource <= 300
         assert sum(entry.trials for entry in evidence) <= 200
 
 

@@ -31,7 +31,7 @@ class Device:
     def rounding(self) -> Rounding:
         """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
         if self.batched:
-            return Rounding(samples=4.0, large=4.0, sizes=4.0)
+            return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32)
         return Rounding(samples=4.0, large=2.0, sizes=2.0)
 
 

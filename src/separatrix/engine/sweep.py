@@ -62,7 +62,7 @@ class Rounding:
     """How sizes are rounded up so that one program serves many trials; a ratio of 1 rounds nothing.
 
     Sample sizes go up to the next term of 8, 8r, 8r², … with r = `samples`, and from 2048 on by factors of `large`; task and
-    network sizes to the next term of 16, 16r, … with r = `sizes` (1 and 2, such as a single filter, are kept).
+    network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept).
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -72,6 +72,7 @@ class Rounding:
     samples: float = 1.0
     large: float = 1.0
     sizes: float = 1.0
+    first: int = 16
 
     def samples_up(self, count: int) -> int:
         """A sample size, rounded up."""
@@ -81,7 +82,7 @@ class Rounding:
 
     def size_up(self, count: int) -> int:
         """A task's or network's size, rounded up."""
-        return count if count <= 2 else _term(16, self.sizes, count)
+        return count if count <= 2 else _term(self.first, self.sizes, count)
 
 
 def _term(first: int, ratio: float, count: int) -> int:

@@ -249,7 +249,10 @@ def as_markdown(rows: Iterable[CalibrationRow]) -> str:
     |---|---|---|---|---|---|---|
     | threshold | steep | 500 | 95.0 % | 92.7–96.6 | 92–98 | 0.30 |
     """
-    lines = ["| kind | scenario | studies | right | 95 % error | wanted | median width |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| kind | scenario | studies | right | 95 % error | wanted | median width |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         rate, (low, high) = row.rate, row.wanted
         width = "" if math.isnan(row.width) else f"{row.width:.2f}"

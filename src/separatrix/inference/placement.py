@@ -144,7 +144,9 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
     return [] if _reason(evidence, plan, surface) is not None else _refine(surface, evidence, batch, plan)
 
 
-def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]) -> list[CellProposal]:
+def propose_batch(
+    cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]
+) -> list[CellProposal]:
     """One batch over several cells: every unfinished cell gets a fair share of at most `batch` trials in all.
 
     When the batch is too small for all, cells with the fewest trials come first. Shares that a cell does not use go to
@@ -232,9 +234,9 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface
     narrow to cover. So the width is judged on the shallowest fifth of the curves that the data allow.
     """
     weight = surface.weights().sum(axis=0)
-    order = np.argsort(surface.scale, kind="stable")
-    share = np.cumsum(weight[order])
-    shallow = surface.scale >= surface.scale[order][np.searchsorted(share, 0.8)]
+    scale = surface.curves.scale
+    order = np.argsort(scale, kind="stable")
+    shallow = scale >= scale[order][np.searchsorted(np.cumsum(weight[order]), 0.8)]
     pessimistic = dataclasses.replace(surface, values=surface.values[:, shallow])
     marginal = pessimistic.marginal()
     near = trials_near(evidence, float(surface.log_threshold[marginal.argmax()]))

@@ -31,6 +31,8 @@ _SHAPES = ("logistic", "weibull", "gumbel")
 _MARGIN = 8.0
 # Curves are tabulated at this step of log resource (.3 %) up to this distance from the threshold, once per question.
 _STEP, _REACH = 0.003, 10.0
+# So many trials know scale and lapse better than the lattice's spacing; the lattice is then drawn in around them.
+_MANY_TRIALS = 500
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -107,10 +109,35 @@ def success_probability(
 
 
 @dataclasses.dataclass(frozen=True)
-class Surface:
-    """Log likelihood plus log prior on a lattice of (log threshold, nuisance), and the question that it answers.
+class Curves:
+    """The nuisance parameters of many candidate curves: scale, lapse and shape of each, and its log prior.
 
-    `scale` and `lapse` belong to the second axis of `values`, which runs over all combinations of scale, lapse and shape.
+    >>> curves = Curves(np.array([0.2]), np.array([0.0]), np.array([0]), np.array([0.0]))
+    >>> log_hit, log_miss = curves.log_outcomes(np.array([0.0]), probability=0.5, guess=0.0)
+    >>> float(np.exp(log_hit[0, 0]).round(6))
+    0.5
+    """
+
+    scale: np.ndarray
+    lapse: np.ndarray
+    shape: np.ndarray
+    log_prior: np.ndarray
+
+    def log_outcomes(self, distance: np.ndarray, probability: float, guess: float) -> tuple[np.ndarray, np.ndarray]:
+        """Log probability of success and of failure at each distance (log resource - log threshold), for each curve."""
+        share = (probability - guess) / (1 - guess - self.lapse)
+        rise = np.empty((*distance.shape, self.scale.size))
+        for place, name in enumerate(_SHAPES):
+            own = self.shape == place
+            rise[..., own] = _shape(name, distance[..., None] / self.scale[own] + _inverse_shape(name, share[own]))
+        # Never exactly 0 or 1: a single odd trial must make a curve improbable, not impossible.
+        chance = np.clip(guess + (1 - guess - self.lapse) * rise, 1e-9, 1 - 1e-9)
+        return np.log(chance), np.log1p(-chance)
+
+
+@dataclasses.dataclass(frozen=True)
+class Surface:
+    """Log likelihood plus log prior on a lattice of (log threshold, curve), and the question that it answers.
 
     >>> surface = likelihood_surface((Tally(8.0, 0, 9), Tally(16.0, 9, 9)))
     >>> 8 < float(np.exp(surface.log_threshold[surface.marginal().argmax()])) < 16
@@ -118,14 +145,13 @@ class Surface:
     """
 
     log_threshold: np.ndarray
-    scale: np.ndarray
-    lapse: np.ndarray
+    curves: Curves
     values: np.ndarray
     probability: float
     guess: float
 
     def marginal(self) -> np.ndarray:
-        """Log likelihood of the threshold alone, the nuisance parameters integrated out; its maximum is 0."""
+        """Log likelihood of the threshold alone, the curves averaged out; its maximum is 0."""
         flat = special.logsumexp(self.values, axis=1)
         return flat - flat.max()
 
@@ -136,8 +162,11 @@ class Surface:
 
     def log_outcomes(self, resource: float) -> tuple[np.ndarray, np.ndarray]:
         """Log probability of success and of failure of a trial with this resource at each lattice point."""
-        log_hit, log_miss, _, _, _ = _table(self.probability, self.guess)
-        rows = _rows(np.log(resource), self.log_threshold)
+        distance = np.log(resource) - self.log_threshold
+        curves, log_hit, log_miss = _table(self.probability, self.guess)
+        if self.curves is not curves:
+            return self.curves.log_outcomes(distance, self.probability, self.guess)
+        rows = np.rint((np.clip(distance, -_REACH, _REACH) + _REACH) / _STEP).astype(int)
         return log_hit[rows], log_miss[rows]
 
 
@@ -145,25 +174,44 @@ def likelihood_surface(tallies: Iterable[Tally], probability: float = 0.5, guess
     """The likelihood of the curve's parameters on a lattice that is fine where the likelihood is high.
 
     >>> surface = likelihood_surface([Tally(8.0, 0, 4), Tally(16.0, 4, 4)])
-    >>> surface.values.shape == (surface.log_threshold.size, surface.scale.size)
+    >>> surface.values.shape == (surface.log_threshold.size, surface.curves.scale.size)
     True
     """
     check_number("likelihood_surface", "guess", guess, low=0, high=0.9)
     check_number("likelihood_surface", "probability", probability, low=guess + 0.01, high=0.99)
-    tallies = merge(tallies)
+    probability, guess, tallies = float(probability), float(guess), merge(tallies)
     if not tallies:
         raise ParameterError("likelihood_surface", "tallies", "a non-empty list of tallies", ())
-    first, last = np.log(tallies[0].resource), np.log(tallies[-1].resource)
-    reach = last - first + 2 * _MARGIN
-    coarse = np.linspace(first - _MARGIN, last + _MARGIN, 2 + int(np.ceil(reach / 0.25)))
-    marginal = _surface(coarse, tallies, probability, guess).marginal()
+    tested = np.log(tallies[0].resource), np.log(tallies[-1].resource)
+    reach = tested[1] - tested[0] + 2 * _MARGIN
+    coarse = np.linspace(tested[0] - _MARGIN, tested[1] + _MARGIN, 2 + int(np.ceil(reach / 0.25)))
+    curves, _, _ = _table(probability, guess)
+    surface = _surface(
+        _drawn_in(coarse, _surface(coarse, tallies, curves, probability, guess), tested),
+        tallies,
+        curves,
+        probability,
+        guess,
+    )
+    if sum(entry.trials for entry in tallies) >= _MANY_TRIALS:
+        for _ in range(3):
+            curves = _zoomed(surface)
+            nodes = _drawn_in(
+                surface.log_threshold, _surface(surface.log_threshold, tallies, curves, probability, guess), tested
+            )
+            surface = _surface(nodes, tallies, curves, probability, guess)
+    return surface
+
+
+def _drawn_in(nodes: np.ndarray, surface: Surface, tested: tuple[float, float]) -> np.ndarray:
+    """Nodes for the threshold: fine where the likelihood is high, and as they were further out than the trials tell."""
     # Drop of 8 in log likelihood: beyond it nothing contributes to an interval at any level that is allowed.
-    inside = np.flatnonzero(marginal > -8.0)
-    low, high = coarse[max(inside[0] - 1, 0)], coarse[min(inside[-1] + 1, coarse.size - 1)]
-    fine_low, fine_high = max(low, first - 1.5), min(high, last + 1.5)
+    inside = np.flatnonzero(surface.marginal() > -8.0)
+    low, high = nodes[max(inside[0] - 1, 0)], nodes[min(inside[-1] + 1, nodes.size - 1)]
+    fine_low, fine_high = max(low, tested[0] - 1.5), min(high, tested[1] + 1.5)
     fine = np.linspace(fine_low, fine_high, int(np.clip(np.ceil((fine_high - fine_low) / 0.015), 40, 200)))
-    outside = coarse[(coarse >= low) & (coarse <= high) & ((coarse < fine_low - 1e-9) | (coarse > fine_high + 1e-9))]
-    return _surface(np.sort(np.concatenate([fine, outside])), tallies, probability, guess)
+    outside = nodes[(nodes >= low) & (nodes <= high) & ((nodes < fine_low - 1e-9) | (nodes > fine_high + 1e-9))]
+    return np.sort(np.concatenate([fine, outside]))
 
 
 def _shape(name: str, value: np.ndarray) -> np.ndarray:
@@ -179,40 +227,44 @@ def _inverse_shape(name: str, chance: np.ndarray) -> np.ndarray:
     return np.log(-np.log1p(-chance)) if name == "weibull" else -np.log(-np.log(chance))
 
 
+def _lattice(log_scales: np.ndarray, lapses: np.ndarray) -> Curves:
+    """All combinations of scale, lapse and shape, with the weak prior."""
+    shape, log_scale, lapse = (
+        axis.ravel() for axis in np.meshgrid(np.arange(len(_SHAPES)), log_scales, lapses, indexing="ij")
+    )
+    spread = np.where(log_scale < _LOG_SCALE_CENTRE, *_LOG_SCALE_SPREADS)
+    prior = -0.5 * ((log_scale - _LOG_SCALE_CENTRE) / spread) ** 2 + _LAPSE_STRENGTH * np.log1p(-lapse)
+    # Lapses are not evenly spaced: each stands for the stretch around it.
+    prior = prior + np.log(np.interp(lapse, lapses, np.gradient(lapses)))
+    return Curves(np.exp(log_scale), lapse, shape, prior)
+
+
 @functools.lru_cache(maxsize=8)
-def _table(probability: float, guess: float) -> tuple[np.ndarray, ...]:
-    """Log success and log failure over (distance, nuisance); the scale, lapse and log prior of each nuisance entry."""
+def _table(probability: float, guess: float) -> tuple[Curves, np.ndarray, np.ndarray]:
+    """The standard lattice of curves, and its log success and log failure at each distance."""
     # A lapse rate of 1 - probability or more would mean that no resource suffices; the prior ends before.
-    lapses = _LAPSES * min(1.0, (1 - probability) / 0.5)
-    distance = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
-    blocks = []
-    for name in _SHAPES:
-        offset = _inverse_shape(name, (probability - guess) / (1 - guess - lapses))
-        rise = _shape(name, distance[:, None, None] / np.exp(_LOG_SCALES)[:, None] + offset)
-        blocks.append(guess + (1 - guess - lapses) * rise)
-    # Never exactly 0 or 1: a single odd trial must make a curve improbable, not impossible.
-    chance = np.clip(np.stack(blocks, axis=1), 1e-9, 1 - 1e-9).reshape(distance.size, -1)
-    spread = np.where(_LOG_SCALES < _LOG_SCALE_CENTRE, *_LOG_SCALE_SPREADS)
-    prior_scale = -0.5 * ((_LOG_SCALES - _LOG_SCALE_CENTRE) / spread) ** 2
-    prior_lapse = _LAPSE_STRENGTH * np.log1p(-lapses) + np.log(np.gradient(lapses))
-    layout = (len(_SHAPES), _LOG_SCALES.size, lapses.size)
-    prior = np.broadcast_to(prior_scale[:, None] + prior_lapse, layout).ravel()
-    scale = np.broadcast_to(np.exp(_LOG_SCALES)[:, None], layout).ravel()
-    return np.log(chance), np.log1p(-chance), scale, np.broadcast_to(lapses, layout).ravel(), prior
+    curves = _lattice(_LOG_SCALES, _LAPSES * min(1.0, (1 - probability) / 0.5))
+    return curves, *curves.log_outcomes(np.arange(-_REACH, _REACH + _STEP / 2, _STEP), probability, guess)
 
 
-def _rows(log_resource: float, log_threshold: np.ndarray) -> np.ndarray:
-    distance = np.clip(log_resource - log_threshold, -_REACH, _REACH)
-    return np.rint((distance + _REACH) / _STEP).astype(int)
+def _zoomed(surface: Surface) -> Curves:
+    """A lattice of curves around those that the data allow, one spacing further on each side."""
+    weight = surface.weights().sum(axis=0)
+
+    def stretch(axis: np.ndarray, count: int) -> np.ndarray:
+        nodes, place = np.unique(axis, return_inverse=True)
+        likely = np.flatnonzero(np.bincount(place, weight) > 1e-4)
+        return np.linspace(nodes[max(likely[0] - 1, 0)], nodes[min(likely[-1] + 1, nodes.size - 1)], count)
+
+    return _lattice(stretch(np.log(surface.curves.scale), 9), stretch(surface.curves.lapse, 7))
 
 
-def _surface(log_threshold: np.ndarray, tallies: Sequence[Tally], probability: float, guess: float) -> Surface:
-    log_hit, log_miss, scale, lapse, prior = _table(float(probability), float(guess))
-    values = np.tile(prior, (log_threshold.size, 1))
+def _surface(
+    log_threshold: np.ndarray, tallies: Sequence[Tally], curves: Curves, probability: float, guess: float
+) -> Surface:
+    empty = Surface(log_threshold, curves, np.tile(curves.log_prior, (log_threshold.size, 1)), probability, guess)
+    values = empty.values
     for entry in tallies:
-        rows = _rows(np.log(entry.resource), log_threshold)
-        if entry.successes:
-            values += entry.successes * log_hit[rows]
-        if entry.successes < entry.trials:
-            values += (entry.trials - entry.successes) * log_miss[rows]
-    return Surface(log_threshold, scale, lapse, values, probability, guess)
+        log_hit, log_miss = empty.log_outcomes(entry.resource)
+        values = values + entry.successes * log_hit + (entry.trials - entry.successes) * log_miss
+    return dataclasses.replace(empty, values=values)

@@ -26,6 +26,7 @@ Censoring = Literal["none", "left", "right", "both"]
 # Log likelihood relative to the peak at which a censored side's soft edge has its half and its one-sigma point.
 _HALF, _SIGMA = float(np.log(0.5)), float(stats.norm.logcdf(-1.0))
 _FEW_TRIALS = 8
+_FAR = math.log(4)
 _HIGH_LAPSE = 0.12
 
 
@@ -86,7 +87,9 @@ def binarize(values: Iterable[float], target: float, direction: str = "below") -
     return tuple(bool(value >= target) for value in values)
 
 
-def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0) -> Threshold:
+def estimate_threshold(
+    tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0
+) -> Threshold:
     """The resource at which a trial succeeds with `probability`, from tallies of binary outcomes.
 
     A grid that starts above the threshold is left-censored, not its own first value:
@@ -94,7 +97,7 @@ def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level
     >>> print(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))
     <= 61.84
     >>> print(estimate_threshold([Tally(16, 0, 12), Tally(32, 0, 12)]))
-    >= 36.29
+    >= 33.24
     """
     evidence = merge(tallies)
     return read_threshold(likelihood_surface(evidence, probability, guess), evidence, level)
@@ -112,10 +115,13 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     near = trials_near(evidence, float(nodes[marginal.argmax()]))
     quantile = _quantile(near, level)
     log_low, log_high = likelihood_bounds(nodes, marginal, near, level)
+    first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
+    # A bound far outside what was tried comes from the assumed curves, not from trials: it is no bound.
+    log_low = -math.inf if log_low < first - _FAR else log_low
+    log_high = math.inf if log_high > last + _FAR else log_high
     inside = (nodes >= log_low) & (nodes <= log_high)
     weight = np.exp(marginal[inside]) * np.gradient(nodes)[inside]
     centre = float(np.sum(weight * nodes[inside]) / np.sum(weight))
-    first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
     # An estimate outside the tested range rests on the assumed shape of the curve alone: it is a bound, not a value.
     left = log_low == -math.inf or (log_high < math.inf and centre < first - 1e-9)
     right = log_high == math.inf or (log_low > -math.inf and centre > last + 1e-9)
@@ -237,14 +243,16 @@ def _soft_edge(nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring) ->
 
 def _fitted_curve(surface: Surface) -> tuple[float, float]:
     weight = surface.weights().sum(axis=0)
-    return float(np.exp(weight @ np.log(surface.scale))), float(weight @ surface.lapse)
+    return float(np.exp(weight @ np.log(surface.curves.scale))), float(weight @ surface.curves.lapse)
 
 
 def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tuple[Note, ...]:
     lowest, highest = evidence[0], evidence[-1]
     notes = []
     if censoring in ("left", "both"):
-        text = f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
+        text = (
+            f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
+        )
         notes.append(Note("left-censored", "warning", text + "the threshold may lie anywhere below the upper bound"))
     if censoring in ("right", "both"):
         text = f"the largest resource, {highest.resource:g}, has {highest.successes} of {highest.trials} successes: "

@@ -231,8 +231,8 @@ def certificate_figures(found: list[dict[str, Any]]) -> tuple[Figure, ...]:
         left = np.array([run[name][0] for run in first["runs"]])
         right = np.array([run[name][1] for run in first["runs"]])
         series = [
-            Series("measured", times, *(_positive(side) for side in (left.mean(0), left.min(0), left.max(0)))),
-            Series("right side", times, *(_positive(side) for side in (right.mean(0), right.min(0), right.max(0))), role="bound"),
+            Series("measured", times, _positive(left.mean(0)), _positive(left.min(0)), _positive(left.max(0))),
+            Series("right side", times, _positive(right.mean(0)), _positive(right.min(0)), _positive(right.max(0)), role="bound"),
         ]
         if name == "regret":
             series.append(Series("Theorem 4 at the end", (times[0], times[-1]), (first["bound"],) * 2, role="law"))

@@ -21,8 +21,8 @@ def _finite(value: float) -> float | None:
 
 
 def _band(label: str, sizes: Iterable[int], bands: list[Interval]) -> Series:
-    columns = [tuple(_finite(getattr(band, part)) for band in bands) for part in ("estimate", "low", "high")]
-    return Series(label, tuple(sizes), *columns)
+    middle, low, high = (tuple(_finite(getattr(band, part)) for band in bands) for part in ("estimate", "low", "high"))
+    return Series(label, tuple(sizes), middle, low, high)
 
 
 def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...]:

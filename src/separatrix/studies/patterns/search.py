@@ -90,7 +90,7 @@ def search_finding(found: list[list[dict[str, Any]]]) -> Finding:
         f"{exponents[0]:.1f} to {exponents[-1]:.1f}; measured times: junta/window {ratio} at n = {last[0]['bits']}, growing like n to the {slopes}; "
         f"{'both found the bits in every repetition' if right else 'some repetition did not find the bits'}"
     )
-    power = float(np.polyfit(*np.log(np.array(counts).T), 1)[0])
+    power = float(np.polyfit(np.log([n for n, _ in counts]), np.log([ratio for _, ratio in counts]), 1)[0])
     evidence = (
         Evidence.of("exponent in n of the ratio of times, junta/window search", slopes, 0.0, candidates=power),
         Evidence.of(f"ratio of times at n = {last[0]['bits']}", ratio, 1.0, candidates=last[0]["sets"] / last[0]["windows"]),

@@ -18,9 +18,9 @@ class PatternsSettings:
 
     >>> PatternsSettings().sizes
     (8, 16, 32)
-    >>> PatternsSettings(sizes=(8, 16), variant_sizes=(32,))
+    >>> PatternsSettings(variant_sizes=(64,))
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `variant_sizes` of patterns must be among the sizes (8, 16), got (32,)
+    separatrix.errors.ParameterError: the `variant_sizes` of patterns must be among the sizes (8, 16, 32), got (64,)
     """
 
     certificate_bits: tuple[int, ...] = (4, 6, 8)
@@ -123,7 +123,7 @@ SCALES = {
         gradient_sizes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
         gradient_draws=16,
         sizes=(8, 16, 32, 64, 128),
-        full_steps=(4000, 8000, 20000, 60000, 100000),
+        full_steps=(2000, 6000, 20000, 40000, 60000),
         window_steps=(1000, 1000, 2000, 4000, 6000),
         seeds=24,
         tuning_seeds=3,

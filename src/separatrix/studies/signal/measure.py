@@ -164,7 +164,7 @@ def search_estimator(s: SignalSettings, **given: Any) -> list[list[float]]:
 
     >>> small = {"estimator": "genie", "sharing": "shared", "patches": 4, "dimension": 4, "noise": 0.3, "bias": 0.5, "seed": 0}
     >>> outcomes = search_estimator(SignalSettings(), **small, margin=0.05, trials=10, width=1.0)
-    >>> len(outcomes) >= 10
+    >>> {success for _, success in outcomes} <= {0.0, 1.0}
     True
     """
     target = s.target(given["patches"], given["noise"], given["margin"])

@@ -1,0 +1,83 @@
+"""The public names, and rules that the whole source keeps."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import separatrix as sx
+
+SOURCE = Path(sx.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+PACKAGES = ["separatrix", *(found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg)]
+
+
+def lazy_and_typed():
+    """The names of the lazy table and of the TYPE_CHECKING block, each with the package it comes from."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    typed = {(alias.name, node.module) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    lazy = {(name, f"separatrix.{home}") for home, names in sx._HOMES.items() for name in names}
+    return lazy, typed
+
+
+def test_the_three_lists_of_public_names_are_one():
+    lazy, typed = lazy_and_typed()
+    assert lazy == typed
+    assert set(sx.__all__) == {name for name, _ in lazy} | {"__version__"}
+    assert len(set(sx.__all__)) == len(sx.__all__)
+    assert dir(sx) == sorted(sx.__all__)
+    for name, home in lazy:
+        assert getattr(sx, name) is getattr(importlib.import_module(home), name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        sx.nothing  # noqa: B018
+
+
+def public(package):
+    module = importlib.import_module(package)
+    return [(name, getattr(module, name)) for name in getattr(module, "__all__", [])]
+
+
+def test_every_layer_says_what_is_public():
+    for layer in ("engine", "inference", "learners", "networks", "probes", "report", "studies", "tasks"):
+        assert public(f"separatrix.{layer}"), f"separatrix.{layer} has no __all__"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_explained_by_an_example(package):
+    assert importlib.import_module(package).__doc__
+    missing = []
+    for name, item in public(package):
+        if inspect.isfunction(item) or inspect.isclass(item):
+            # A class's own words: those of a parent would not tell what it is.
+            words = vars(item).get("__doc__") if inspect.isclass(item) else item.__doc__
+            if ">>>" not in (words or ""):
+                missing.append(name)
+    assert not missing, f"without a docstring that has an example: {missing}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_every_module_is_short_and_keeps_to_what_is_safe_and_public(file):
+    text = file.read_text()
+    assert text.count("\n") <= 500
+    assert not re.search(r"/(home|root|Users|work)/", text), "an absolute path of some machine"
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "a module without a sentence about it"
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        elif isinstance(node, ast.Call):
+            names = [f"{ast.unparse(node.func)}()"] + [ast.unparse(word) for word in node.keywords if word.arg == "allow_pickle"]
+        for name in names:
+            assert not re.match(r"(pickle|cPickle|dill|cloudpickle|marshal|shelve)\b", name), name
+            assert not re.match(r"jax\.(_src|core|interpreters)\b", name), name
+            assert name not in ("eval()", "exec()", "compile()", "allow_pickle=True"), name
