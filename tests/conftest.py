@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 import separatrix as sx
+from running import compilation_cache  # noqa: F401 - a fixture
 from separatrix.engine import Programs
 
 # Most of the tests' time is XLA compiling small programs that run for a millisecond: compile them without optimising.

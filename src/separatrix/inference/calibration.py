@@ -30,6 +30,7 @@ _SQUARE: _PAIRS = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
 _CROSS: _PAIRS = [(k, 20) for k in (10, 15, 20, 25, 30)] + [(20, d) for d in (10, 15, 25, 30)]
 _DIAGONAL: _PAIRS = [(k, k) for k in (6, 8, 12, 16, 24, 32)]
 _NARROW: _PAIRS = [(k, d) for k in (10, 11, 12) for d in (10, 11, 12)]
+_HEAD = "| kind | scenario | studies | right | 95 % error | wanted | median width |\n|---|---|---|---|---|---|---|"
 _LAWS = {law.name: law for law in standard_laws()}
 
 
@@ -68,8 +69,13 @@ class CalibrationRow:
         return self.wanted[0] <= self.rate.estimate <= self.wanted[1]
 
 
-def calibrate(studies: int = 500, seed: int = 0, names: Iterable[str] | None = None) -> list[CalibrationRow]:
-    """Runs the scenarios (all, or those named) and returns a row for each.
+def calibrate(
+    studies: int = 500,
+    seed: int = 0,
+    names: Iterable[str] | None = None,
+    watch: Callable[[CalibrationRow], None] = lambda row: None,
+) -> list[CalibrationRow]:
+    """Runs the scenarios (all, or those named) and returns a row for each; `watch` sees each row as it is done.
 
     >>> [row.studies for row in calibrate(studies=5, names=["steep"])]
     [5]
@@ -77,16 +83,18 @@ def calibrate(studies: int = 500, seed: int = 0, names: Iterable[str] | None = N
     check_integer("calibrate", "studies", studies, low=1)
     check_integer("calibrate", "seed", seed, low=0)
     known = scenarios()
+    names = None if names is None else list(names)
     for name in names or ():
         if name not in {scenario.name for scenario in known}:
             raise UnknownNameError("calibration scenario", name, (scenario.name for scenario in known))
     chosen = set(names) if names is not None else {scenario.name for scenario in known}
-    # Numbered streams: a scenario gives the same result whether or not the others run.
-    return [
-        run_scenario(scenario, studies, np.random.default_rng([seed, place]))
-        for place, scenario in enumerate(known)
-        if scenario.name in chosen
-    ]
+    rows = []
+    for place, scenario in enumerate(known):
+        if scenario.name in chosen:
+            # Numbered streams: a scenario gives the same result whether or not the others run.
+            rows.append(run_scenario(scenario, studies, np.random.default_rng([seed, place])))
+            watch(rows[-1])
+    return rows
 
 
 def run_scenario(scenario: Scenario, studies: int, generator: np.random.Generator) -> CalibrationRow:
@@ -249,19 +257,17 @@ def as_markdown(rows: Iterable[CalibrationRow]) -> str:
     |---|---|---|---|---|---|---|
     | threshold | steep | 500 | 95.0 % | 92.7–96.6 | 92–98 | 0.30 |
     """
-    lines = [
-        "| kind | scenario | studies | right | 95 % error | wanted | median width |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        rate, (low, high) = row.rate, row.wanted
-        width = "" if math.isnan(row.width) else f"{row.width:.2f}"
-        mark = "" if row.passed else " **out of range**"
-        lines.append(
-            f"| {row.kind} | {row.scenario} | {row.studies} | {100 * rate.estimate:.1f} %{mark} "
-            f"| {100 * rate.low:.1f}–{100 * rate.high:.1f} | {100 * low:.0f}–{100 * high:.0f} | {width} |"
-        )
-    return "\n".join(lines)
+    return "\n".join([_HEAD, *(_line(row) for row in rows)])
+
+
+def _line(row: CalibrationRow) -> str:
+    rate, (low, high) = row.rate, row.wanted
+    width = "" if math.isnan(row.width) else f"{row.width:.2f}"
+    mark = "" if row.passed else " **out of range**"
+    return (
+        f"| {row.kind} | {row.scenario} | {row.studies} | {100 * rate.estimate:.1f} %{mark} "
+        f"| {100 * rate.low:.1f}–{100 * rate.high:.1f} | {100 * low:.0f}–{100 * high:.0f} | {width} |"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -271,8 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenario", action="append", help="only this scenario (may be repeated)")
     options = parser.parse_args(arguments)
-    rows = calibrate(options.studies, options.seed, options.scenario)
-    print(as_markdown(rows))
+    print(_HEAD, flush=True)
+    rows = calibrate(options.studies, options.seed, options.scenario, watch=lambda row: print(_line(row), flush=True))
     return 0 if all(row.passed for row in rows) else 1
 
 

@@ -186,7 +186,7 @@ def threshold_ratio(first: Threshold, second: Threshold) -> Interval:
         # A censored side has no centre to combine distances around: fall back on the outermost bounds.
         low = math.log(first.low / second.high) if first.low > 0 and second.high < math.inf else -math.inf
         high = math.log(first.high / second.low) if first.high < math.inf and second.low > 0 else math.inf
-    ends = [math.exp(value) if value > -math.inf else 0.0 for value in (middle, low, high)]
+    ends = [0.0 if value == -math.inf else math.exp(value) for value in (middle, low, high)]
     return Interval(ends[0], ends[1], ends[2], first.level, "ratio of thresholds", first.trials + second.trials)
 
 

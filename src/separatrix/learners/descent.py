@@ -158,6 +158,16 @@ def descend(
 
     `rows_at(step)` gives the rows of a step's gradient; `measure(params, step)` returns scalars, among them `loss` and the metric
     of the stop. Everything is one compiled loop: nothing returns to Python before the trial has ended.
+
+    >>> import jax.numpy as jnp
+    >>> from separatrix.networks import FCN, Params
+    >>> learner, network = Learner(rate=1.0, steps=4), FCN(width=1, readout="sum", bias=False)
+    >>> layout, rows = network.layout((1, 1)), Rows(jnp.ones((1, 1, 2)), jnp.ones(2), jnp.full(2, 0.5))
+    >>> def measure(params, step):
+    ...     return {"loss": empirical_loss(learner, network, layout, params, rows)}
+    >>> run = descend(learner, network, layout, Params(jnp.ones((1, 1, 1))), lambda step: rows, measure, times=[0, 2, 4])
+    >>> int(run.steps), run.trace["step"].tolist(), bool(run.trace["loss"][2] < run.trace["loss"][0])
+    (4, [0, 2, 4], True)
     """
     train = tuple(part for part in learner.train if getattr(params, part) is not None)
     if not train:

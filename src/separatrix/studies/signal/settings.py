@@ -49,8 +49,6 @@ class SignalSettings:
     tune_ramps: tuple[float, ...] = (0.5,)
     tune_seeds: int = 6
     estimator_seeds: int = 40
-    variants: bool = False
-    dial: bool = False
     seed: int = 0
 
     def __post_init__(self):
@@ -114,8 +112,6 @@ SCALES = {
         tune_ramps=(0.25, 0.5),
         tune_seeds=8,
         estimator_seeds=200,
-        variants=True,
-        dial=True,
     ),
     "full": SignalSettings(
         regimes=("fixed", "root", "half-root"),
@@ -128,16 +124,14 @@ SCALES = {
         full_base_patches=20,
         full_base_dimension=20,
         largest=131072,
-        width=0.25,
-        trials=400,
-        round=1600,
+        width=0.22,
+        trials=320,
+        round=2400,
         test=8192,
         tune_rates=(0.1, 0.33, 1.0, 3.0),
         tune_biases=(0.35, 0.5),
         tune_ramps=(0.25, 0.5),
         tune_seeds=16,
         estimator_seeds=400,
-        variants=True,
-        dial=True,
     ),
 }

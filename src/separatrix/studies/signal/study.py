@@ -34,7 +34,7 @@ class SignalStudy(Study[SignalSettings]):
         """The tuning, and for each cell the most trials its search may buy, at the scale where it begins."""
         s = settings
         out = {
-            f"tuning {regime} {network}": sum(tuning_sweep(s, regime, network).values(), Sweep(()))
+            f"tuning {regime} {network}": sum(tuning_sweep(s, regime, network, search_plan_start(s, regime, network)).values(), Sweep(()))
             for regime in s.regimes
             for network in NETWORKS
         }
@@ -83,8 +83,8 @@ class SignalStudy(Study[SignalSettings]):
             Note(
                 "tuning",
                 "info",
-                "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, at its first cell, on seeds that "
-                "no result uses.",
+                "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, at its first cell and about its "
+                "untuned threshold, on seeds that no result uses.",
             ),
         ]
         for cell, each in [*found.items(), *((cell, each) for cell, each in two.items())]:
@@ -93,6 +93,15 @@ class SignalStudy(Study[SignalSettings]):
                     where = f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}"
                     notes.append(dataclasses.replace(note, message=f"{where}: {note.message}"))
         return tuple(notes)
+
+
+def search_plan_start(s: SignalSettings, regime: str, network: str) -> float:
+    """The size at which a network's first search begins: what a plan can know before anything has run.
+
+    >>> search_plan_start(SignalSettings(), "fixed", "CNN") > 2
+    True
+    """
+    return cell_query(s, CellKey(regime, network, *s.cells(network)[0]), Recipe()).plan.start or 2.0
 
 
 def fit_laws(
