@@ -55,9 +55,7 @@ def adaptive(learner: SyntheticLearner, width: float, generator: np.random.Gener
     return learner.search(Plan(_LOW, _HIGH, width=width, max_trials=2000), 16, generator)
 
 
-def _repeat_grid(
-    learner: SyntheticLearner, grid: Sequence[float], width: float, generator: np.random.Generator
-) -> Evidence:
+def _repeat_grid(learner: SyntheticLearner, grid: Sequence[float], width: float, generator: np.random.Generator) -> Evidence:
     evidence: Evidence = ()
     for _ in range(200):
         evidence = merge((*evidence, *learner.sweep(grid, 2, generator)))
@@ -105,9 +103,7 @@ def main() -> None:
     for width in (0.7, 0.4):
         for scale in (0.1, 0.25, 0.6):
             rows += measure(width, scale, options.studies, options.seed)
-    print(
-        f"{'width':>5} {'scale':>5}  {'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}{'coverage':>10}"
-    )
+    print(f"{'width':>5} {'scale':>5}  {'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}{'coverage':>10}")
     for row in rows:
         print(
             f"{row['width']:>5} {row['scale']:>5}  {row['method']:<27}{row['trials']:>8.0f}"

@@ -14,7 +14,6 @@ from separatrix.engine import use_compilation_cache
 TASK = sx.SignalTask(patches=4, dimension=3, noise=0.3)
 NETWORK = sx.CNN(field=1, readout="sum", bias=False)
 LEARNER = sx.Learner(rate=1.0, steps=6)
-QUICK_COMPILE = "JAX_DISABLE_MOST_OPTIMIZATIONS"
 MEASURE = sx.Measure(test=64, times=2)
 
 
@@ -42,7 +41,7 @@ def compilation_cache(tmp_path_factory):
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "separatrix-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEPARATRIX_CACHE", str(folder))
-        patch.setenv(QUICK_COMPILE, "1")  # worker processes compile as fast, and as badly, as this one
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # processes that tests start compile as fast as this one
         for name in ("FORCE_COLOR", "NO_COLOR", "SEPARATRIX_DEBUG"):
             patch.delenv(name, raising=False)
         use_compilation_cache()
@@ -58,7 +57,7 @@ class Driver:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "separatrix.cli.main", *argv],
             cwd=folder,
-            env={key: item for key, item in os.environ.items() if key != QUICK_COMPILE} | {name: value},
+            env=dict(os.environ) | {"JAX_PLATFORMS": "cpu", name: value},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -87,7 +86,7 @@ class Driver:
                 pass
         return found
 
-    def wait_for(self, condition, seconds=60.0):
+    def wait_for(self, condition, seconds=120.0):
         """Wait until something holds; False if the command ended before it did."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -98,7 +97,7 @@ class Driver:
             time.sleep(0.01)
         raise AssertionError("waited too long")
 
-    def finish(self, seconds=60.0):
+    def finish(self, seconds=120.0):
         """Exit status, standard output, standard error."""
         out, err = self.process.communicate(timeout=seconds)
         return self.process.returncode, out, err

@@ -19,7 +19,7 @@ from separatrix.engine import Programs, lab
 from separatrix.errors import SeparatrixError
 from separatrix.studies import STUDIES
 
-TINY = ["--set", "patches=3", "--set", "dimension=4", "--set", "samples=40", "--set", "steps=20", "--set", "seeds=2"]
+TINY = ["--set", "patches=3", "--set", "dimension=4", "--set", "samples=40", "--set", "steps=4", "--set", "seeds=2"]
 READOUT = ["--set", "bits=6", "--set", "windows=2,3", "--set", "draws=300", "--set", "exact_draws=2", "--set", "rules=2"]
 ESCAPE = "\x1b"
 

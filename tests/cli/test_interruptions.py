@@ -13,7 +13,7 @@ from running import Driver
 from separatrix.engine import Ledger
 
 COMMAND = [
-    *("run", "signal-first", "--scale", "quick", "--set", "seeds=4", "--set", "steps=20"),
+    *("run", "signal-first", "--scale", "quick", "--set", "seeds=4", "--set", "steps=4"),
     *("--out", "out", "--workers", "2"),
 ]  # fmt: skip
 TRIALS = 12
@@ -37,6 +37,7 @@ def uninterrupted(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterrupted, tmp_path):
     moments = random.Random(0)
     # Once before anything is finished and once after the first part, each with some time more.
@@ -51,7 +52,7 @@ def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterr
         kept = Ledger(tmp_path / "out").done()
         assert len(kept) >= needed
     driver = Driver(COMMAND, tmp_path)
-    code, _, err = driver.finish(120)
+    code, _, err = driver.finish()
     assert code == 0, err
     # What was finished before was not computed again.
     assert f"{TRIALS - len(kept)} trials run" in err
@@ -69,7 +70,7 @@ def test_ctrl_c_ends_with_one_sentence_and_keeps_what_is_done(uninterrupted, tmp
     driver = Driver(COMMAND, tmp_path)
     assert driver.wait_for(lambda: len(driver.workers()) == 2)
     driver.process.send_signal(signal.SIGINT)
-    code, out, err = driver.finish(60)
+    code, out, err = driver.finish()
     assert (code, out) == (1, "")
     assert err.startswith("separatrix: interrupted: ")
     assert err.count("\n") == 1

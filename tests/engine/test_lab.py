@@ -120,7 +120,9 @@ def alive(pid):
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="a GPU needs no worker processes")
 def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab(tmp_path, programs):
     sweep = tiny(seeds=5)
     with sx.Lab(tmp_path / "two", workers=2) as lab:

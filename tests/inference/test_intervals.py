@@ -33,9 +33,7 @@ def test_few_values_say_what_level_they_reach():
 
 # 400 studies: a true 95 % covers in 95 ± 2.2 % (two standard errors); for few seeds a bootstrap of skewed data may lose 3 %.
 @pytest.mark.parametrize("draw", [lambda rng: rng.normal(3, 1, 8), lambda rng: rng.gamma(3, 1, 8)])
-@pytest.mark.parametrize(
-    "interval, truth", [(lambda x: mean_interval(x, replicates=500), "mean"), (median_interval, "median")]
-)
+@pytest.mark.parametrize("interval, truth", [(lambda x: mean_interval(x, replicates=500), "mean"), (median_interval, "median")])
 def test_coverage_over_seeds(draw, interval, truth):
     rng = np.random.default_rng(0)
     big = np.random.default_rng(1)

@@ -12,7 +12,7 @@ from separatrix.studies import PAPERS, STUDIES, Outcome, find_study, jobs, plan_
 from separatrix.theory.patterns import readout
 
 TINY = {
-    "signal-first": {"patches": "3", "dimension": "4", "samples": "40", "steps": "20", "seeds": "2"},
+    "signal-first": {"patches": "3", "dimension": "4", "samples": "40", "steps": "4", "seeds": "2"},
     "pattern-readout": {"bits": "6", "windows": "2,3", "draws": "300", "exact_draws": "2", "rules": "2"},
 }
 

@@ -203,8 +203,7 @@ def _law_scenarios() -> list[Scenario]:
         return lambda verdict, remaining: name in remaining
 
     cases: list[tuple[str, Callable, tuple[float, float]]] = [
-        (f"{name} wins where it is true", verdict_of(_SQUARE, law, wins(name)), (0.9, 1.0))
-        for name, law in _LAWS.items()
+        (f"{name} wins where it is true", verdict_of(_SQUARE, law, wins(name)), (0.9, 1.0)) for name, law in _LAWS.items()
     ]
     cases += [
         ("truth kept with scatter .2", verdict_of(_SQUARE, _LAWS["kd"], kept("kd"), scatter=0.2), (0.95, 1.0)),

@@ -70,8 +70,7 @@ def fit_exponents(
         bounds = _bootstrap_bounds(rows, matrix, groups, scatter, centre, level, replicates, seed)
     origin = np.array([np.mean(np.log(columns(cells, [name])[name])) for name in variables])
     exponents = {
-        name: Interval(float(centre[place + 1]), *bounds[place], level, method, len(cells))
-        for place, name in enumerate(variables)
+        name: Interval(float(centre[place + 1]), *bounds[place], level, method, len(cells)) for place, name in enumerate(variables)
     }
     censored = int(np.sum(rows.side != 0))
     notes = []
@@ -174,9 +173,7 @@ def _leverage(rows: Rows, matrix: np.ndarray, groups: np.ndarray, scatter: float
     left = np.array([max(float(np.mean(np.diag(residual)[own])), 1e-3) for own in members])
     freedom = np.empty(matrix.shape[1])
     for place in range(matrix.shape[1]):
-        pulls = np.array(
-            [residual[:, own] @ weighted[own] @ inverse[:, place] / np.sqrt(rest) for own, rest in zip(members, left)]
-        )
+        pulls = np.array([residual[:, own] @ weighted[own] @ inverse[:, place] / np.sqrt(rest) for own, rest in zip(members, left)])
         gram = pulls @ pulls.T
         freedom[place] = np.trace(gram) ** 2 / np.sum(gram**2)
     return 1 - left, np.maximum(freedom, 1.0)

@@ -157,9 +157,7 @@ def _contrast(owner, combine, first, second, paired, statistic, level, replicate
     _check_level(owner, level)
     check_integer(owner, "replicates", replicates, low=100)
     if paired and first.size != second.size:
-        raise SeparatrixError(
-            f"paired samples of {owner} must have the same length, got {first.size} and {second.size} values"
-        )
+        raise SeparatrixError(f"paired samples of {owner} must have the same length, got {first.size} and {second.size} values")
     reduce = _STATISTICS[statistic]
     generator = np.random.default_rng(seed)
     rows = generator.integers(first.size, size=(replicates, first.size))

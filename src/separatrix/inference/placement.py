@@ -144,9 +144,7 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
     return [] if _reason(evidence, plan, surface) is not None else _refine(surface, evidence, batch, plan)
 
 
-def propose_batch(
-    cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]
-) -> list[CellProposal]:
+def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]) -> list[CellProposal]:
     """One batch over several cells: every unfinished cell gets a fair share of at most `batch` trials in all.
 
     When the batch is too small for all, cells with the fewest trials come first. Shares that a cell does not use go to

@@ -196,9 +196,7 @@ def likelihood_surface(tallies: Iterable[Tally], probability: float = 0.5, guess
     if sum(entry.trials for entry in tallies) >= _MANY_TRIALS:
         for _ in range(3):
             curves = _zoomed(surface)
-            nodes = _drawn_in(
-                surface.log_threshold, _surface(surface.log_threshold, tallies, curves, probability, guess), tested
-            )
+            nodes = _drawn_in(surface.log_threshold, _surface(surface.log_threshold, tallies, curves, probability, guess), tested)
             surface = _surface(nodes, tallies, curves, probability, guess)
     return surface
 
@@ -229,9 +227,7 @@ def _inverse_shape(name: str, chance: np.ndarray) -> np.ndarray:
 
 def _lattice(log_scales: np.ndarray, lapses: np.ndarray) -> Curves:
     """All combinations of scale, lapse and shape, with the weak prior."""
-    shape, log_scale, lapse = (
-        axis.ravel() for axis in np.meshgrid(np.arange(len(_SHAPES)), log_scales, lapses, indexing="ij")
-    )
+    shape, log_scale, lapse = (axis.ravel() for axis in np.meshgrid(np.arange(len(_SHAPES)), log_scales, lapses, indexing="ij"))
     spread = np.where(log_scale < _LOG_SCALE_CENTRE, *_LOG_SCALE_SPREADS)
     prior = -0.5 * ((log_scale - _LOG_SCALE_CENTRE) / spread) ** 2 + _LAPSE_STRENGTH * np.log1p(-lapse)
     # Lapses are not evenly spaced: each stands for the stretch around it.
@@ -259,9 +255,7 @@ def _zoomed(surface: Surface) -> Curves:
     return _lattice(stretch(np.log(surface.curves.scale), 9), stretch(surface.curves.lapse, 7))
 
 
-def _surface(
-    log_threshold: np.ndarray, tallies: Sequence[Tally], curves: Curves, probability: float, guess: float
-) -> Surface:
+def _surface(log_threshold: np.ndarray, tallies: Sequence[Tally], curves: Curves, probability: float, guess: float) -> Surface:
     empty = Surface(log_threshold, curves, np.tile(curves.log_prior, (log_threshold.size, 1)), probability, guess)
     values = empty.values
     for entry in tallies:

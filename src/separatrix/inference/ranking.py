@@ -88,9 +88,7 @@ def rank_laws(
     cells, laws = list(cells), list(standard_laws() if laws is None else laws)
     check_number("rank_laws", "margin", margin, low=0)
     if len({law.name for law in laws}) < len(laws) or not laws:
-        raise ParameterError(
-            "rank_laws", "laws", "a non-empty list of laws with different names", [x.name for x in laws]
-        )
+        raise ParameterError("rank_laws", "laws", "a non-empty list of laws with different names", [x.name for x in laws])
     if len(cells) < 4:
         raise SeparatrixError(f"a ranking of laws needs at least 4 cells, got {len(cells)}")
     rows, groups, design = rows_of(cells), cluster_index(cells), columns(cells)
@@ -98,9 +96,7 @@ def rank_laws(
         raise SeparatrixError("a ranking of laws needs at least 2 cells that are not censored")
     ones = np.ones((len(cells), 1))
     shapes = {law.name: np.log(law.values(design)) for law in laws}
-    scores = [
-        _score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups) for law in laws
-    ]
+    scores = [_score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups) for law in laws]
     notes = []
     if power_law:
         logs = np.column_stack([np.log(column) for column in columns(cells, power_law).values()])
@@ -115,9 +111,7 @@ def rank_laws(
     return _conclude(scores, shapes, margin, notes)
 
 
-def _score(
-    name: str, formula: str, family: str, rows: Rows, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray
-) -> LawScore:
+def _score(name: str, formula: str, family: str, rows: Rows, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray) -> LawScore:
     fit = fit_rows(rows, matrix, offset)
     best, count = fit.likeliest, rows.value.size
     parameters = matrix.shape[1] + 1
@@ -171,8 +165,7 @@ def _weighted(scores: Sequence[LawScore]) -> list[LawScore]:
     least = min(score.aicc for score in scores)
     total = sum(np.exp(-(score.aicc - least) / 2) for score in scores)
     ranked = [
-        dataclasses.replace(score, delta=score.aicc - least, weight=float(np.exp(-(score.aicc - least) / 2) / total))
-        for score in scores
+        dataclasses.replace(score, delta=score.aicc - least, weight=float(np.exp(-(score.aicc - least) / 2) / total)) for score in scores
     ]
     return sorted(ranked, key=lambda score: score.aicc)
 

@@ -87,9 +87,7 @@ def binarize(values: Iterable[float], target: float, direction: str = "below") -
     return tuple(bool(value >= target) for value in values)
 
 
-def estimate_threshold(
-    tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0
-) -> Threshold:
+def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0) -> Threshold:
     """The resource at which a trial succeeds with `probability`, from tallies of binary outcomes.
 
     A grid that starts above the threshold is left-censored, not its own first value:
@@ -250,9 +248,7 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
     lowest, highest = evidence[0], evidence[-1]
     notes = []
     if censoring in ("left", "both"):
-        text = (
-            f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
-        )
+        text = f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
         notes.append(Note("left-censored", "warning", text + "the threshold may lie anywhere below the upper bound"))
     if censoring in ("right", "both"):
         text = f"the largest resource, {highest.resource:g}, has {highest.successes} of {highest.trials} successes: "
