@@ -137,7 +137,7 @@ def time_torch(name: str, count: int, device: str) -> float | None:
 
 def main() -> None:
     """Measure and print."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--networks", type=int, default=0, help="networks to time (default: 3 on a CPU, 256 on a GPU)")
     given = arguments.parse_args()
     if "cuda" not in os.environ.get("JAX_PLATFORMS", "") and not os.path.exists("/dev/nvidia0"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_integer, check_number, shown
-from separatrix.spec import Spec, digest, flatten, from_message, importable, to_message
+from separatrix.spec import Spec, digest, digest_text, from_message, importable, to_message
 
 positive = st.floats(1e-3, 1e3)
 ordinary = st.floats(-1e3, 1e3)
@@ -122,7 +122,8 @@ def test_every_valid_combination_makes_its_round_trips(spec):
     assert spec.replace() == spec
     assert spec.replace(**{f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}).describe() == plain
 
-    columns = flatten(plain)
+    assert digest_text(spec.canonical()) == digest(plain)
+    columns = spec.columns()
     assert not any(isinstance(item, dict | list | tuple) for item in columns.values())
     assert columns["type"] == plain["type"]
 
@@ -286,9 +287,12 @@ def test_digest_tells_plain_values_apart_and_refuses_nan():
         digest(float("nan"))
 
 
-def test_flatten_nests_with_dots_and_writes_tuples_as_json():
-    plain = {"type": "A", "part": {"type": "B", "deep": {"x": 1}}, "tuple": [1, [2, 3]], "none": None}
-    assert flatten(plain) == {"type": "A", "part.type": "B", "part.deep.x": 1, "tuple": "[1, [2, 3]]", "none": None}
+def test_columns_nest_with_dots_and_write_tuples_as_json():
+    columns = sx.Learner(1.0, 5, train=("weights", "readout")).columns()
+    assert columns["rate.type"] == "Constant"
+    assert columns["rate.level"] == 1.0
+    assert columns["train"] == '["weights", "readout"]'
+    assert columns["lsa_bias"] is None
 
 
 def test_specs_that_another_process_cannot_import_are_known():

@@ -16,6 +16,7 @@ import json
 import math
 import numbers
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -149,12 +150,12 @@ class Spec(eqx.Module):
         """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of."""
 
         def text(item: Any) -> str:
-            return item.canonical() if isinstance(item, Spec) else _canonical(_plain(item))
+            return item.canonical() if isinstance(item, Spec) else _json(_plain(item))
 
         def make() -> str:
             parts = {field.name: text(getattr(self, field.name)) for field in dataclasses.fields(self)}
-            parts["type"] = _canonical(type(self).__name__)
-            return "{" + ",".join(f"{_canonical(name)}:{parts[name]}" for name in sorted(parts)) + "}"
+            parts["type"] = _json(type(self).__name__)
+            return "{" + ",".join(f"{_json(name)}:{parts[name]}" for name in sorted(parts)) + "}"
 
         return kept(self, "canonical", make)
 
@@ -195,7 +196,7 @@ def digest(plain: Any) -> str:
     >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     True
     """
-    return digest_text(_canonical(plain))
+    return digest_text(_json(plain))
 
 
 def digest_text(text: str) -> str:
@@ -207,8 +208,11 @@ def digest_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _canonical(plain: Any) -> str:
+def _json(plain: Any) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+_KEPT: dict[int, dict[str, Any]] = {}
 
 
 def kept(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
@@ -219,10 +223,11 @@ def kept(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
     >>> kept(spec, "demo", lambda: 1), kept(spec, "demo", lambda: 2)
     (1, 1)
     """
-    store = spec.__dict__.get("_kept_results")
-    if store is None:
-        store = {}
-        object.__setattr__(spec, "_kept_results", store)
+    # Beside the specs and not in them: an attribute would be part of the pytree that a program is compiled for.
+    key = id(spec)
+    if key not in _KEPT:
+        _KEPT[key] = {"": weakref.ref(spec, lambda _: _KEPT.pop(key, None))}
+    store = _KEPT[key]
     if name not in store:
         store[name] = make()
     return store[name]

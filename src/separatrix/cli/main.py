@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix import __version__
+from separatrix.cli.bound import bound
 from separatrix.errors import SeparatrixError
 
 app = typer.Typer(
@@ -96,6 +97,9 @@ def report(folder: Annotated[str, typer.Argument(metavar="DIR")], json: Json = F
     from separatrix.cli.commands import rewrite_report
 
     rewrite_report(folder, json, quiet)
+
+
+app.command()(bound)
 
 
 @app.command()

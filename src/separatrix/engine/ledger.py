@@ -12,14 +12,16 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from separatrix.errors import SeparatrixError
 from separatrix.spec import digest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = "1"
 MARK = "separatrix.json"
@@ -41,7 +43,7 @@ class Table:
     def __len__(self) -> int:
         return self.arrow.num_rows
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> "pd.DataFrame":
         """The rows as a pandas frame."""
         return self.arrow.to_pandas()
 

@@ -178,8 +178,15 @@ def _exponent_scenarios() -> list[Scenario]:
         # About a third of the cells fall off the grid, on both sides.
         ("censored cells", _SQUARE, {"grid": _GRID[3:12], "scatter": 0.1}),
     ]
+    # No scatter at all is the edge of what `likelihood` allows for: averaging over scatters that might be there makes its
+    # interval a little wider than needed. The default, `bootstrap`, is held to the nominal range everywhere.
     return [
-        Scenario("exponent", f"{name} ({method})", study_of(pairs, method, **measured))
+        Scenario(
+            "exponent",
+            f"{name} ({method})",
+            study_of(pairs, method, **measured),
+            (0.92, 1.0) if method == "likelihood" and "scatter" not in measured else _NOMINAL,
+        )
         for method in ("bootstrap", "likelihood")
         for name, pairs, measured in cases
     ]

@@ -21,7 +21,7 @@ StopReason = Literal["width", "trials", "left-censored", "right-censored"]
 CellName = TypeVar("CellName", bound=Hashable)
 
 # No interval is believed before this many trials within a factor of two of the threshold.
-_NEAR_TRIALS = 24
+_NEAR_TRIALS = 30
 # Predicted success rates of the levels that count as the rise of the curve.
 _RISE = (0.15, 0.85)
 
@@ -229,12 +229,13 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface
     """Whether the interval would be narrow enough even if the curve were as shallow as it may well be.
 
     A search that stops at the first narrow interval stops when luck made the curve look steep; such intervals are too
-    narrow to cover. So the width is judged on the shallowest fifth of the curves that the data allow.
+    narrow to cover. So the width is judged on the shallowest tenth of the curves that half of the data would allow.
     """
-    weight = surface.weights().sum(axis=0)
+    prior = surface.curves.log_prior
+    weight = dataclasses.replace(surface, values=prior + (surface.values - prior) / 2).weights().sum(axis=0)
     scale = surface.curves.scale
     order = np.argsort(scale, kind="stable")
-    shallow = scale >= scale[order][np.searchsorted(np.cumsum(weight[order]), 0.8)]
+    shallow = scale >= scale[order][np.searchsorted(np.cumsum(weight[order]), 0.9)]
     pessimistic = dataclasses.replace(surface, values=surface.values[:, shallow])
     marginal = pessimistic.marginal()
     near = trials_near(evidence, float(surface.log_threshold[marginal.argmax()]))

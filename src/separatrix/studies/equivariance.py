@@ -244,7 +244,8 @@ class Equivariance(Study[EquivarianceSettings]):
         series = []
         for group in GROUPS:
             spreads = [_spread(by_group[group]) for by_group in gaps.values()]
-            series.append(Series(group, names, *(tuple(column) for column in zip(*spreads))))
+            middle, low, high = (tuple(column) for column in zip(*spreads))
+            series.append(Series(group, names, middle, low, high))
         line = Series(f"rounding ({EQUIVARIANT:g})", (names[0], names[-1]), (EQUIVARIANT, EQUIVARIANT), role="baseline")
         return Figure("gaps", "How far training and transforming are from commuting", Axis(""), Axis("relative gap", log=True), (*series, line),
                       "Median over draws, with the smallest and the largest draw.")  # fmt: skip

@@ -5,11 +5,14 @@ from typing import Any
 from separatrix.errors import UnknownNameError
 from separatrix.studies.equivariance import Equivariance
 from separatrix.studies.pattern_readout import PatternReadout
+from separatrix.studies.patterns import Patterns
 from separatrix.studies.signal.study import SignalStudy
 from separatrix.studies.signal_first import SignalFirst
 from separatrix.studies.study import Study
 
-STUDIES: dict[str, Study[Any]] = {study.name: study for study in (SignalFirst(), SignalStudy(), Equivariance(), PatternReadout())}
+STUDIES: dict[str, Study[Any]] = {
+    study.name: study for study in (SignalFirst(), SignalStudy(), Equivariance(), PatternReadout(), Patterns())
+}
 
 
 def find_study(name: str) -> Study[Any]:

@@ -38,6 +38,8 @@ class Study(abc.ABC, Generic[SettingsT]):
     def settings(self, scale: str, seed: int = 0, changes: dict[str, str] | None = None) -> SettingsT:
         """The settings of a scale, with changes given as text (as `--set` does)."""
         check_choice("a study", "scale", scale, SCALES)
+        if "seed" in (changes or {}):
+            raise SeparatrixError("the seed of a run is set with --seed, not with --set")
         return change_settings(dataclasses.replace(self.scales[scale], seed=seed), changes or {}, self.name)
 
     def sweeps(self, settings: SettingsT) -> dict[str, Sweep]:

@@ -66,6 +66,19 @@ def _law_line(
     return tuple(float(constant * value) for value in values)
 
 
+def risks_by_size(found: Found) -> list[tuple[int, np.ndarray]]:
+    """The risks of a search's trials, sample size by sample size.
+
+    >>> import pandas as pd
+    >>> from separatrix.inference import Tally, estimate_threshold
+    >>> rows = pd.DataFrame({"samples": [8, 8, 16], "risk": [0.3, 0.1, 0.2]})
+    >>> [(m, len(risks)) for m, risks in risks_by_size(Found(estimate_threshold([Tally(8, 1, 2)]), rows))]
+    [(8, 2), (16, 1)]
+    """
+    sizes, risks = found.rows["samples"].to_numpy(), found.rows["risk"].to_numpy()
+    return [(int(m), risks[sizes == m]) for m in np.unique(sizes)]
+
+
 def curve_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
     """Learning curves at the base cell: the share of trials that succeed against the sample size."""
     regime, series = s.regimes[0], []
@@ -74,8 +87,7 @@ def curve_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
         if cell not in found:
             continue
         target = s.target(cell.patches, s.sigma(regime, cell.patches))
-        groups = found[cell].rows.groupby("samples")["risk"]
-        shares = [(int(m), wilson(int((risks <= target).sum()), len(risks))) for m, risks in groups]
+        shares = [(m, wilson(int((risks <= target).sum()), len(risks))) for m, risks in risks_by_size(found[cell])]
         series.append(_interval_series(f"{network} (k = {cell.patches}, d = {cell.dimension})", shares))
     return Figure("curves", "Share of trials that succeed", Axis("samples", log=True), Axis("share"), tuple(series),
                   "Each point: the trials of one sample size, with Wilson intervals. Searches put most trials near the threshold.")  # fmt: skip
@@ -87,8 +99,10 @@ def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
     for network in NETWORKS:
         cell = CellKey(regime, network, *s.cells(network)[0])
         if cell in found:
-            groups = found[cell].rows.groupby("samples")["risk"]
-            points = [(int(m), Interval(float(r.median()), float(r.min()), float(r.max()), 1.0, "range", len(r))) for m, r in groups]
+            points = [
+                (m, Interval(float(np.median(r)), float(r.min()), float(r.max()), 1.0, "range", len(r)))
+                for m, r in risks_by_size(found[cell])
+            ]
             sizes = [min(sizes[0], points[0][0]), max(sizes[1], points[-1][0])]
             series.append(_interval_series(network, points))
     patches = s.cells("CNN")[0][0]

@@ -184,7 +184,7 @@ def _multinomial_failure(q: int, k: int, minimum: int) -> float:
     return float(np.clip(1.0 - kept / stats.poisson.pmf(q, q), 0.0, 1.0))
 
 
-def draw_pattern_counts(filters: int, window: int, draws: int, seed: int = 0) -> np.ndarray:
+def draw_pattern_counts(filters: int, window: int, draws: int, seed: int | tuple[int, ...] = 0) -> np.ndarray:
     """|J_z| for many independent draws of the filters: (draws, 2^window) counts, exactly multinomial.
 
     >>> counts = draw_pattern_counts(filters=100, window=3, draws=1000)
@@ -221,7 +221,7 @@ def coverage_draws(filters: int, window: int, draws: int = 10_000, seed: int = 0
     (True, True)
     """
     counts = np.concatenate([
-        draw_pattern_counts(filters, window, min(draws - first, 4096), seed=seed + first)
+        draw_pattern_counts(filters, window, min(draws - first, 4096), seed=(seed, first))
         for first in range(0, draws, 4096)
     ])  # fmt: skip
     smallest = counts.min(1)
