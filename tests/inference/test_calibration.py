@@ -8,8 +8,8 @@ from separatrix.inference.calibration import as_markdown, calibrate, scenarios
 
 # With S studies and true coverage c the count is binomial(S, c). The whole run demands 92-98 %. Here a scenario fails only if its
 # count would be a one-in-a-thousand event at the nearer end of that range, so that a sound estimator passes with any
-# seed, while with 120 studies one whose coverage is really 82 % fails nineteen times out of twenty.
-STUDIES = 120  # a third of it for verdicts on laws, which are slower and hardly ever wrong
+# seed, while with 120 studies one whose coverage is really 78 % fails nine times out of ten.
+STUDIES = 120  # half of it where a study is slow
 
 
 def allowed(wanted: tuple[float, float], studies: int) -> tuple[float, float]:
@@ -35,7 +35,8 @@ def allowed(wanted: tuple[float, float], studies: int) -> tuple[float, float]:
     ],
 )
 def test_rates_are_as_claimed(name):
-    studies = STUDIES // 3 if "wins" in name or "cannot tell" in name else STUDIES
+    slow = name == "adaptive" or "wins" in name or "cannot tell" in name
+    studies = STUDIES // 2 if slow else STUDIES
     (row,) = calibrate(studies, seed=1, names=[name])
     low, high = allowed(row.wanted, studies)
     assert low <= row.rate.estimate <= high, row

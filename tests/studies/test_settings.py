@@ -147,7 +147,11 @@ def test_every_study_has_settings_for_every_scale(name):
         assert settings.seed == 3
         assert type(settings) is type(study.settings("quick"))
         for field in dataclasses.fields(settings):
+            if field.name == "seed":
+                continue  # it has an option of its own
             now = getattr(settings, field.name)
+            if now == ():
+                continue  # an empty list is a scale's choice, and has no text
             assert isinstance(now, bool | int | float | str | tuple), f"--set cannot change {field.name}"
             text = ",".join(map(str, now)) if isinstance(now, tuple) else str(now)
             assert study.settings(scale, 3, {field.name: text}) == settings
@@ -166,7 +170,7 @@ def test_every_study_has_settings_for_every_scale(name):
         ("rules=-3", "must be an integer >= 1"),
         ("delta=0", "must be a number in"),
         ("delta=1.5", "must be a number in"),
-        ("seed=-1", "must be an integer >= 0"),
+        ("seed=1", "is set with --seed"),
     ],
 )
 def test_pattern_readout_refuses_impossible_settings_before_it_runs(text, words):

@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -65,6 +66,19 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
         yield Finished(rows, programs.tally)
 
 
+def _end(processes: list[subprocess.Popen[str]]) -> None:
+    """Kill worker processes and wait for them."""
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
+                if pipe is not None:
+                    pipe.close()
+    processes.clear()
+
+
 class Workers:
     """One worker process per core; chunks go to a worker that already has their program, where there is one.
 
@@ -77,20 +91,13 @@ class Workers:
         self.count = count
         self._processes: list[subprocess.Popen[str]] = []
         self._known: list[set[str]] = []  # the programs that each worker has, from all sweeps so far
+        weakref.finalize(self, _end, self._processes)  # also for a laboratory that nobody closed
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        for process in self._processes:
-            process.kill()
-        for process in self._processes:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
-                    if pipe is not None:
-                        pipe.close()
-        self._processes.clear()
+        _end(self._processes)
         self._known.clear()
 
     def _start(self) -> None:

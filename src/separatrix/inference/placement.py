@@ -53,7 +53,8 @@ class CellProposal(NamedTuple):
 class Plan:
     """What a search is asked for: the range, the precision, the budget.
 
-    `width` is the wanted high/low ratio of the interval in natural log units (.7: a factor of two from end to end).
+    `width` is the largest high/low ratio of the interval, in natural log units (.7: a factor of two from end to end); it is
+    judged pessimistically, so that the interval usually ends up with about two thirds of it.
     `start` is where bracketing begins, if something better than `minimum` is known; `lookahead` is how many levels are
     climbed at once (more fills an accelerator, fewer saves work); `cost_power` says how cost grows with the resource.
 

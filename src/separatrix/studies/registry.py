@@ -20,7 +20,7 @@ def find_study(name: str) -> Study[Any]:
 
     >>> find_study("signal-frist")
     Traceback (most recent call last):
-    separatrix.errors.UnknownNameError: there is no study `signal-frist`; did you mean `signal-first`?
+    separatrix.errors.UnknownNameError: there is no study `signal-frist`; did you mean `signal-first` or `signal`?
     """
     if name not in STUDIES:
         raise UnknownNameError("study", name, STUDIES)
