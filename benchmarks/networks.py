@@ -1,6 +1,6 @@
 """Speed of training many small networks, as shares and ratios measured in one run; JSON on standard output.
 
-256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 64 and with 400 hidden units, LCN and CNN
+256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 20, 64 and 400 hidden units, LCN and CNN
 with 20 filters a patch (400 hidden units), ReLU, both layers trained, logistic loss. Compared with the peak of float32 matrix
 products timed in the same process, and with a plain PyTorch loop over models on the same device (if PyTorch is installed).
 
@@ -50,6 +50,7 @@ def trials(name: str, count: int, precision: str) -> list:
 
     task = sx.SignalTask(PATCHES, SPAN, 0.3)
     network = {
+        "FCN-20": sx.FCN(20, bias=False),
         "FCN-64": sx.FCN(64, bias=False),
         "FCN-400": sx.FCN(400, bias=False),
         "LCN": sx.LCN(1, FILTERS, bias=False),
@@ -138,14 +139,14 @@ def time_torch(name: str, count: int, device: str) -> float | None:
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--networks", type=int, default=0, help="networks to time (default: 3 on a CPU, 256 on a GPU)")
+    arguments.add_argument("--networks", type=int, default=0, help="networks to time (default: 5 on a CPU, 256 on a GPU)")
     given = arguments.parse_args()
     if "cuda" not in os.environ.get("JAX_PLATFORMS", "") and not os.path.exists("/dev/nvidia0"):
         one_core()
     import jax
 
     device = jax.devices()[0].platform
-    count = given.networks or (3 if device == "cpu" else NETWORKS)
+    count = given.networks or (5 if device == "cpu" else NETWORKS)
     batch = 1 if device == "cpu" else count
     peak = matmul_peak(device)
     result = {
@@ -157,9 +158,9 @@ def main() -> None:
         "versions": {"python": platform.python_version(), "jax": jax.__version__},
         "networks": {},
     }
-    for name in ("FCN-64", "FCN-400", "LCN", "CNN"):
+    for name in ("FCN-20", "FCN-64", "FCN-400", "LCN", "CNN"):
         seconds, compiled = time_package(name, count, batch, "float32")
-        reference = time_torch(name, 1 if device == "cpu" else 3, device)
+        reference = time_torch(name, 3, device)
         share = products(name) * STEPS / seconds / peak
         result["networks"][name] = {
             "seconds_all": round(seconds * NETWORKS, 3),

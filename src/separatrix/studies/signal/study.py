@@ -128,8 +128,8 @@ def fit_laws(
                 reasons[key] = "it was not measured"
                 continue
             try:
-                # Resampling clusters needs a handful of them on each line; with fewer, trust the stated errors.
-                fits[key] = fit_exponents(cells, ("k", "d"), method="bootstrap" if len(cells) >= 8 else "likelihood")
+                # Cells on two lines are few and have leverage: there the likelihood interval is the narrower of two calibrated ones.
+                fits[key] = fit_exponents(cells, ("k", "d"), method="likelihood")
                 rankings[key] = rank_laws(cells, standard_laws(noise=(regime != "fixed",)))
             except SeparatrixError as error:
                 reasons[key] = str(error)
