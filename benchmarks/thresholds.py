@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from separatrix.inference import Plan, Tally, estimate_threshold, merge
+from separatrix.inference import SearchPlan, Tally, estimate_threshold, merge
 from separatrix.inference.synthetic import SyntheticLearner
 
 Evidence = tuple[Tally, ...]
@@ -25,18 +25,18 @@ _LOW, _HIGH = 8.0, 8192.0
 
 def full_grid(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
     """Every level of the range, two more seeds at each until the interval is narrow enough."""
-    return _repeat_grid(learner, Plan(_LOW, _HIGH).grid(), width, generator)
+    return _repeat_grid(learner, SearchPlan(_LOW, _HIGH).grid(), width, generator)
 
 
 def told_grid(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
     """A full grid over a factor of four either way of a place near the threshold."""
     centre = learner.threshold * math.exp(generator.uniform(-0.35, 0.35))
-    return _repeat_grid(learner, Plan(max(centre / 4, 1.0), centre * 4).grid(), width, generator)
+    return _repeat_grid(learner, SearchPlan(max(centre / 4, 1.0), centre * 4).grid(), width, generator)
 
 
 def binary_search(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
     """Bisection on the grid by majority of some repetitions; repeated until the pooled interval is narrow enough."""
-    grid = Plan(_LOW, _HIGH).grid()
+    grid = SearchPlan(_LOW, _HIGH).grid()
     evidence: Evidence = ()
     for _ in range(200):
         low, high = 0, len(grid) - 1
@@ -53,7 +53,7 @@ def binary_search(learner: SyntheticLearner, width: float, generator: np.random.
 
 def adaptive(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
     """Adaptive placement in batches of 16 trials."""
-    return learner.search(Plan(_LOW, _HIGH, width=width, max_trials=2000), 16, generator)
+    return learner.search(SearchPlan(_LOW, _HIGH, width=width, max_trials=2000), 16, generator)
 
 
 def _repeat_grid(learner: SyntheticLearner, grid: Sequence[float], width: float, generator: np.random.Generator) -> Evidence:

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from separatrix.errors import ParameterError
-from separatrix.inference import Plan, Tally, estimate_threshold, merge, propose, propose_batch, stop_reason
+from separatrix.inference import SearchPlan, Tally, estimate_threshold, merge, propose, propose_batch, stop_reason
 from separatrix.inference.synthetic import SyntheticLearner
 
-PLAN = Plan(minimum=8, maximum=4096, width=0.6)
+PLAN = SearchPlan(minimum=8, maximum=4096, width=0.6)
 
 
 def cost(evidence):
@@ -23,13 +23,13 @@ def test_bracketing_starts_cheap_and_climbs_by_two():
 
 
 def test_a_known_start_descends_when_it_succeeds():
-    plan = Plan(minimum=8, maximum=4096, start=128)
+    plan = SearchPlan(minimum=8, maximum=4096, start=128)
     assert propose([], 8, plan)[0].resource == 128
     assert propose([Tally(128, 4, 4)], 8, plan)[0].resource == 64
 
 
 def test_lookahead_fills_a_batch():
-    plan = Plan(minimum=8, maximum=4096, lookahead=3)
+    plan = SearchPlan(minimum=8, maximum=4096, lookahead=3)
     assert [p.resource for p in propose([], 64, plan)] == [8, 16, 32]
     assert [p.resource for p in propose([], 8, plan)] == [8, 16]
 
@@ -56,7 +56,7 @@ def test_searches_end_for_the_stated_reason():
         evidence = SyntheticLearner(threshold).search(PLAN, 16, rng)
         assert stop_reason(evidence, PLAN) == reason
         assert propose(evidence, 16, PLAN) == []
-    tight = Plan(minimum=8, maximum=4096, width=0.001, max_trials=50)
+    tight = SearchPlan(minimum=8, maximum=4096, width=0.001, max_trials=50)
     evidence = SyntheticLearner(100.0).search(tight, 16, rng)
     assert stop_reason(evidence, tight) == "trials"
     assert sum(entry.trials for entry in evidence) == 50
@@ -64,7 +64,7 @@ def test_searches_end_for_the_stated_reason():
 
 def test_never_proposes_outside_the_range_nor_too_much():
     rng = np.random.default_rng(1)
-    plan = Plan(minimum=10, maximum=300, width=0.5, max_trials=200)
+    plan = SearchPlan(minimum=10, maximum=300, width=0.5, max_trials=200)
     for threshold in np.geomspace(3, 1000, 9):
         evidence = SyntheticLearner(float(threshold), scale=0.4).search(plan, 24, rng)
         assert evidence[0].resource >= 10
@@ -75,7 +75,7 @@ def test_never_proposes_outside_the_range_nor_too_much():
 def test_three_times_cheaper_than_the_full_grid():
     rng = np.random.default_rng(2)
     spent, full = 0.0, 0.0
-    plan = Plan(minimum=8, maximum=4096, width=0.5)
+    plan = SearchPlan(minimum=8, maximum=4096, width=0.5)
     for threshold in (40.0, 150.0, 600.0):
         learner = SyntheticLearner(threshold)
         evidence = learner.search(plan, 16, rng)
@@ -99,14 +99,14 @@ def test_several_cells_share_a_batch():
     crowd = {name: [] for name in range(30)}
     assert sum(p.repetitions for p in propose_batch(crowd, 40, PLAN)) == 40
     assert propose_batch({"done": done}, 40, PLAN) == []
-    own = propose_batch({"a": [], "b": []}, 8, {"a": PLAN, "b": Plan(minimum=100, maximum=200)})
+    own = propose_batch({"a": [], "b": []}, 8, {"a": PLAN, "b": SearchPlan(minimum=100, maximum=200)})
     assert [p.resource for p in own] == [8, 100]
 
 
 def test_wrong_use_gets_one_sentence():
-    with pytest.raises(ParameterError, match="`maximum` of Plan"):
-        Plan(minimum=8, maximum=4)
+    with pytest.raises(ParameterError, match="`maximum` of SearchPlan"):
+        SearchPlan(minimum=8, maximum=4)
     with pytest.raises(ParameterError, match="`batch` of propose"):
         propose([], 0, PLAN)
-    with pytest.raises(ParameterError, match="`start` of Plan"):
-        Plan(minimum=8, maximum=64, start=100)
+    with pytest.raises(ParameterError, match="`start` of SearchPlan"):
+        SearchPlan(minimum=8, maximum=64, start=100)

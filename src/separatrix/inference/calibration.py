@@ -17,7 +17,7 @@ from separatrix.errors import UnknownNameError, check_integer
 from separatrix.inference.exponents import fit_exponents
 from separatrix.inference.intervals import Interval, wilson
 from separatrix.inference.laws import Cell, Law, cell_of, standard_laws
-from separatrix.inference.placement import Plan
+from separatrix.inference.placement import SearchPlan
 from separatrix.inference.ranking import CANNOT_TELL, NONE_FITS, rank_laws
 from separatrix.inference.synthetic import SyntheticLearner
 from separatrix.inference.thresholds import estimate_threshold
@@ -131,7 +131,7 @@ def _threshold_scenarios() -> list[Scenario]:
     def adaptive(width: float, batch: int = 16, **curve) -> Callable:
         def study(generator: np.random.Generator) -> tuple[bool, float]:
             learner = SyntheticLearner(_between(generator, 16.0, 4096.0), **curve)
-            return _covers(learner, learner.search(Plan(8, 16384, width=width), batch, generator))
+            return _covers(learner, learner.search(SearchPlan(8, 16384, width=width), batch, generator))
 
         return study
 

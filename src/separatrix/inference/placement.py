@@ -50,7 +50,7 @@ class CellProposal(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """What a search is asked for: the range, the precision, the budget.
 
     `width` is the largest high/low ratio of the interval, in natural log units (.7: a factor of two from end to end); it is
@@ -58,7 +58,7 @@ class Plan:
     `start` is where bracketing begins, if something better than `minimum` is known; `lookahead` is how many levels are
     climbed at once (more fills an accelerator, fewer saves work); `cost_power` says how cost grows with the resource.
 
-    >>> Plan(minimum=8, maximum=64).grid()
+    >>> SearchPlan(minimum=8, maximum=64).grid()
     (8, 11, 16, 23, 32, 45, 64)
     """
 
@@ -78,24 +78,24 @@ class Plan:
     cost_power: float = 1.0
 
     def __post_init__(self):
-        check_number("Plan", "minimum", self.minimum, low=0, open_low=True)
-        check_number("Plan", "maximum", self.maximum, low=self.minimum)
-        check_number("Plan", "width", self.width, low=0, open_low=True)
-        check_integer("Plan", "max_trials", self.max_trials, low=1)
+        check_number("SearchPlan", "minimum", self.minimum, low=0, open_low=True)
+        check_number("SearchPlan", "maximum", self.maximum, low=self.minimum)
+        check_number("SearchPlan", "width", self.width, low=0, open_low=True)
+        check_integer("SearchPlan", "max_trials", self.max_trials, low=1)
         if self.start is not None:
-            check_number("Plan", "start", self.start, low=self.minimum, high=self.maximum)
+            check_number("SearchPlan", "start", self.start, low=self.minimum, high=self.maximum)
         for name in ("repetitions", "lookahead", "censor_trials"):
-            check_integer("Plan", name, getattr(self, name), low=1)
-        check_number("Plan", "guess", self.guess, low=0, high=0.9)
-        check_number("Plan", "probability", self.probability, low=self.guess + 0.01, high=0.99)
-        check_number("Plan", "level", self.level, low=0.5, high=0.999)
-        check_number("Plan", "ratio", self.ratio, low=1.01)
-        check_number("Plan", "cost_power", self.cost_power, low=0)
+            check_integer("SearchPlan", name, getattr(self, name), low=1)
+        check_number("SearchPlan", "guess", self.guess, low=0, high=0.9)
+        check_number("SearchPlan", "probability", self.probability, low=self.guess + 0.01, high=0.99)
+        check_number("SearchPlan", "level", self.level, low=0.5, high=0.999)
+        check_number("SearchPlan", "ratio", self.ratio, low=1.01)
+        check_number("SearchPlan", "cost_power", self.cost_power, low=0)
 
     def grid(self) -> tuple[float, ...]:
         """The resources that may be proposed, rising by `ratio` from minimum to maximum.
 
-        >>> Plan(minimum=1, maximum=4, integer=False, ratio=2.0).grid()
+        >>> SearchPlan(minimum=1, maximum=4, integer=False, ratio=2.0).grid()
         (1.0, 2.0, 4.0)
         """
         count = math.floor(math.log(self.maximum / self.minimum) / math.log(self.ratio) + 1e-9) + 1
@@ -105,10 +105,10 @@ class Plan:
         return tuple(float(level) for level in levels)
 
 
-def stop_reason(observations: Iterable[Tally], plan: Plan) -> StopReason | None:
+def stop_reason(observations: Iterable[Tally], plan: SearchPlan) -> StopReason | None:
     """Why the search needs no more trials, or None.
 
-    >>> stop_reason([Tally(8, 9, 9)], Plan(minimum=8, maximum=64))
+    >>> stop_reason([Tally(8, 9, 9)], SearchPlan(minimum=8, maximum=64))
     'left-censored'
     """
     evidence = merge(observations)
@@ -117,10 +117,10 @@ def stop_reason(observations: Iterable[Tally], plan: Plan) -> StopReason | None:
     return _reason(evidence, plan, likelihood_surface(evidence, plan.probability, plan.guess))
 
 
-def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Proposal]:
+def propose(observations: Iterable[Tally], batch: int, plan: SearchPlan) -> list[Proposal]:
     """The next trials to run, at most `batch` of them; an empty list when the search is over.
 
-    >>> plan = Plan(minimum=8, maximum=1024)
+    >>> plan = SearchPlan(minimum=8, maximum=1024)
     >>> propose([], batch=16, plan=plan)
     [Proposal(resource=8, repetitions=4)]
     >>> propose([Tally(8, 0, 4)], batch=16, plan=plan)
@@ -145,19 +145,21 @@ def propose(observations: Iterable[Tally], batch: int, plan: Plan) -> list[Propo
     return [] if _reason(evidence, plan, surface) is not None else _refine(surface, evidence, batch, plan)
 
 
-def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: Plan | Mapping[CellName, Plan]) -> list[CellProposal]:
+def propose_batch(
+    cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: SearchPlan | Mapping[CellName, SearchPlan]
+) -> list[CellProposal]:
     """One batch over several cells: every unfinished cell gets a fair share of at most `batch` trials in all.
 
     When the batch is too small for all, cells with the fewest trials come first. Shares that a cell does not use go to
     the cells after it.
 
-    >>> plan = Plan(minimum=8, maximum=1024)
+    >>> plan = SearchPlan(minimum=8, maximum=1024)
     >>> propose_batch({"cnn": [], "fcn": [Tally(8, 0, 4)]}, batch=32, plans=plan)
     [CellProposal(cell='cnn', resource=8, repetitions=4), CellProposal(cell='fcn', resource=16, repetitions=4)]
     """
     check_integer("propose_batch", "batch", batch, low=1)
     known = {name: merge(observations) for name, observations in cells.items()}
-    plan_of = {name: plans if isinstance(plans, Plan) else plans[name] for name in known}
+    plan_of = {name: plans if isinstance(plans, SearchPlan) else plans[name] for name in known}
     open_cells = [name for name in known if not known[name] or stop_reason(known[name], plan_of[name]) is None]
     # Bracketing asks for little: serving young cells first leaves what they do not use to those that can use it.
     open_cells.sort(key=lambda name: sum(entry.trials for entry in known[name]))
@@ -173,7 +175,7 @@ def propose_batch(cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: 
     return wanted
 
 
-def _reason(evidence: tuple[Tally, ...], plan: Plan, surface: Surface) -> StopReason | None:
+def _reason(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> StopReason | None:
     grid = plan.grid()
     found = read_threshold(surface, evidence, plan.level)
     if found.log_width <= plan.width and _cautiously_narrow(evidence, plan, surface):
@@ -188,14 +190,14 @@ def _reason(evidence: tuple[Tally, ...], plan: Plan, surface: Surface) -> StopRe
     return None
 
 
-def _well_tried(evidence: tuple[Tally, ...], resource: float, plan: Plan, above: bool) -> bool:
+def _well_tried(evidence: tuple[Tally, ...], resource: float, plan: SearchPlan, above: bool) -> bool:
     entry = next((t for t in evidence if t.resource == resource), None)
     if entry is None or entry.trials < plan.censor_trials:
         return False
     return entry.rate > plan.probability if above else entry.rate < plan.probability
 
 
-def _climb(grid: tuple[float, ...], first: int, batch: int, plan: Plan) -> list[Proposal]:
+def _climb(grid: tuple[float, ...], first: int, batch: int, plan: SearchPlan) -> list[Proposal]:
     """`lookahead` levels upwards from grid index `first`, a factor of two apart."""
     stride = max(1, round(math.log(2) / math.log(plan.ratio)))
     steps = range(max(1, min(plan.lookahead, batch // plan.repetitions)))
@@ -203,7 +205,7 @@ def _climb(grid: tuple[float, ...], first: int, batch: int, plan: Plan) -> list[
     return [Proposal(level, min(plan.repetitions, batch)) for level in levels]
 
 
-def _bracket(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
+def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
     """The next level up while nothing succeeds, down while nothing fails; nothing once both have been seen.
 
     At an end of the grid it asks for enough trials to call the threshold censored.
@@ -226,7 +228,7 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Propos
     return []
 
 
-def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface) -> bool:
+def _cautiously_narrow(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> bool:
     """Whether the interval would be narrow enough even if the curve were as shallow as it may well be.
 
     A search that stops at the first narrow interval stops when luck made the curve look steep; such intervals are too
@@ -244,7 +246,7 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: Plan, surface: Surface
     return near >= _NEAR_TRIALS and high - low <= plan.width
 
 
-def _refine(surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: Plan) -> list[Proposal]:
+def _refine(surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
     """Half of the batch where the variance shrinks most for its cost, half to the least tried levels of the rise.
 
     The second half is there because a search that only follows its own estimate abandons levels after bad luck and then

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from separatrix.errors import check_choice, check_number
-from separatrix.inference.placement import Plan, propose
+from separatrix.inference.placement import SearchPlan, propose
 from separatrix.inference.psychometric import Tally, merge
 
 
@@ -54,10 +54,10 @@ class SyntheticLearner:
         """The same number of trials at each resource of a grid."""
         return tuple(self.run(resource, repetitions, generator) for resource in grid)
 
-    def search(self, plan: Plan, batch: int, generator: np.random.Generator) -> tuple[Tally, ...]:
+    def search(self, plan: SearchPlan, batch: int, generator: np.random.Generator) -> tuple[Tally, ...]:
         """All trials that adaptive placement asks for until it stops.
 
-        >>> trials = SyntheticLearner(100.0).search(Plan(8, 4096, width=0.7), 16, np.random.default_rng(0))
+        >>> trials = SyntheticLearner(100.0).search(SearchPlan(8, 4096, width=0.7), 16, np.random.default_rng(0))
         >>> trials[0].resource
         8.0
         """

@@ -7,20 +7,20 @@ from typing import Any
 import pandas as pd
 
 from separatrix.engine import Lab, Sweep, Trial
-from separatrix.inference import Plan, Tally, Threshold, estimate_threshold, propose_batch, tally
+from separatrix.inference import SearchPlan, Tally, Threshold, estimate_threshold, propose_batch, tally
 
 
 @dataclasses.dataclass(frozen=True)
 class Query:
     """One threshold that is asked for: how a trial of a given resource is made, and what counts as success.
 
-    >>> Query(lambda resource, seed: None, lambda row: True, Plan(8, 64), first_seed=0).first_seed
+    >>> Query(lambda resource, seed: None, lambda row: True, SearchPlan(8, 64), first_seed=0).first_seed
     0
     """
 
     trial: Callable[[int, int], Trial]  # of the resource and the seed
     success: Callable[[Any], bool]  # of the trial's row
-    plan: Plan
+    plan: SearchPlan
     first_seed: int = 0
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.engine import Lab, Measure, Sweep
-from separatrix.inference import Plan, Threshold, estimate_threshold, propose, tally
+from separatrix.inference import SearchPlan, Threshold, estimate_threshold, propose, tally
 from separatrix.studies.search import Found, Query, find_thresholds
 from separatrix.studies.signal.recipes import NETWORKS, Recipe, recipe_grid, signal_trial, two_step_trial
 from separatrix.studies.signal.settings import SignalSettings
@@ -108,7 +108,7 @@ def cell_query(s: SignalSettings, cell: CellKey, recipe: Recipe) -> Query:
     )
 
 
-def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, noise: float) -> Plan:
+def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, noise: float) -> SearchPlan:
     """The range and precision of a search; it begins where the paper's bound, with constant 1, puts the scale.
 
     >>> search_plan(SignalSettings(), "FCN", 8, 8, 0.3).maximum
@@ -116,7 +116,7 @@ def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, n
     """
     guess = max(bound.value(patches, dimension, noise) for bound in bounds_for(network))
     start = float(min(max(guess, 2.0), s.largest))
-    return Plan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
+    return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
 
 
 def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[tuple[str, str], Tuned]) -> dict[CellKey, Found]:
@@ -173,7 +173,7 @@ def search_estimator(s: SignalSettings, **given: Any) -> list[list[float]]:
     True
     """
     target = s.target(given["patches"], given["noise"], given["margin"])
-    plan = Plan(minimum=2, maximum=s.largest, width=given["width"], max_trials=given["trials"])
+    plan = SearchPlan(minimum=2, maximum=s.largest, width=given["width"], max_trials=given["trials"])
     outcomes: list[list[float]] = []
     first = seeds_from(s.seed, 1)[0]
     while proposals := propose(_tallies(outcomes) if outcomes else [], 16, plan):
