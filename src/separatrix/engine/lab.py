@@ -1,11 +1,11 @@
 """The laboratory: a folder, a device, and the one door through which sweeps are run."""
 
 import dataclasses
+import json
 import os
 import platform
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -206,8 +206,6 @@ def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     >>> read_manifest("no-such-folder")
     []
     """
-    import json
-
     try:
         runs = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -233,7 +231,3 @@ def _commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return head + ("+dirty" if changed.strip() else "")
-
-
-if sys.platform == "win32":  # pragma: no cover - the resource module does not exist there
-    raise ImportError("separatrix runs on Linux and macOS")
