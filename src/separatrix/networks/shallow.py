@@ -2,8 +2,8 @@
 
 Every unit looks through a window. A fully connected network has one window, the whole input; a locally connected one has its
 own weights at every window; a convolutional one shares them. With patches laid out (positions, span, rows), all three are one
-batched matrix product followed by one vector-matrix product — which is also the fastest spelling measured on a CPU
-(benchmarks/networks.py).
+batched matrix product followed by one vector-matrix product — which is also the fastest of the spellings timed
+on a CPU core (benchmarks/spellings.py).
 """
 
 from typing import Any, NamedTuple
