@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from separatrix.engine.plan import Chunk, Plan
+from separatrix.engine.plan import Chunk, Plan, cores
 from separatrix.engine.programs import Programs, Tally
 from separatrix.errors import SeparatrixError
 from separatrix.spec import to_message
@@ -50,20 +50,31 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
     >>> sum(len(done.rows) for done in run_here(make_plan(sweep, Device("cpu")), Programs()))
     2
     """
-    for chunk in plan.chunks:
-        programs.tally = Tally()
-        batch = chunk.batch
-        while True:
-            try:
-                rows = programs.run(list(chunk.trials), chunk.frame, batch)
-                break
-            except jax.errors.JaxRuntimeError as error:
-                if "RESOURCE_EXHAUSTED" not in str(error):
-                    raise SeparatrixError(f"the device failed: {str(error).splitlines()[0]}") from error
-                if batch == 1:
-                    raise SeparatrixError("one trial alone does not fit the device's memory") from error
-                batch = max(1, batch // 2)
-        yield Finished(rows, programs.tally)
+    first = {chunk.program: chunk for chunk in reversed(plan.chunks)}
+    programs.tally = Tally()
+    if len(first) > 1:
+        wanted = ((chunk.trials[0], chunk.frame, chunk.batch) for chunk in plan.chunks if first[chunk.program] is chunk)
+        programs.prepare(wanted, cores())
+    try:
+        for chunk in plan.chunks:
+            rows = _run_chunk(chunk, programs)
+            yield Finished(rows, programs.tally)
+            programs.tally = Tally()
+    finally:
+        programs.cancel()  # a sweep that ends early waits for no program that it does not need
+
+
+def _run_chunk(chunk: Chunk, programs: Programs) -> list[dict[str, Any]]:
+    batch = chunk.batch
+    while True:
+        try:
+            return programs.run(list(chunk.trials), chunk.frame, batch)
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise SeparatrixError(f"the device failed: {str(error).splitlines()[0]}") from error
+            if batch == 1:
+                raise SeparatrixError("one trial alone does not fit the device's memory") from error
+            batch = max(1, batch // 2)
 
 
 def _end(processes: list[subprocess.Popen[str]]) -> None:

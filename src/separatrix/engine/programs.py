@@ -1,9 +1,11 @@
 """Programs: compiled trials. Compiled once per structure, kept, counted."""
 
+import concurrent.futures
 import dataclasses
 import os
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -24,7 +26,7 @@ class Tally:
 
     programs: int = 0
     trials: int = 0
-    compile_seconds: float = 0.0
+    compile_seconds: float = 0.0  # waiting for programs; on several threads less than the sum of their times
     run_seconds: float = 0.0
 
     def add(self, other: "Tally") -> "Tally":
@@ -72,21 +74,15 @@ class Programs:
 
     def __init__(self):
         self.tally = Tally()
-        self._compiled: dict[tuple[str, int], Any] = {}
+        self._compiled: dict[tuple[str, int], concurrent.futures.Future[Any]] = {}
 
     def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
         """One row per trial. Trials that do not fill the last batch are topped up with copies, which are dropped."""
         rows: list[dict[str, Any]] = []
         for start in range(0, len(trials), batch):
             part = trials[start : start + batch]
-            filled = part + [part[-1]] * (batch - len(part))
-            leaves = [_leaves(trial) for trial in filled]
-            words = [trial.root() for trial in filled]
-            if batch == 1:
-                given = (leaves[0], words[0])
-            else:
-                given = ([np.stack(column) for column in zip(*leaves)], np.stack(words))
-            program = self._program(part[0], frame, batch, given)
+            given = _given(part + [part[-1]] * (batch - len(part)), batch)
+            program = self._program(part[0], frame, batch)
             begin = time.perf_counter()
             out = jax.device_get(program(*given))
             seconds = time.perf_counter() - begin
@@ -97,22 +93,62 @@ class Programs:
                 rows.append(trial.row_head() | _row(one) | {"run.seconds": seconds / len(part)})
         return rows
 
-    def _program(self, trial: Trial, frame: Trial, batch: int, given: Any) -> Any:
+    def prepare(self, wanted: Iterable[tuple[Trial, Trial, int]], threads: int) -> None:
+        """Begin to compile the programs of (trial, frame, batch) on `threads` threads; `run` waits for the one it needs.
+
+        Compiling leaves the interpreter's lock alone, so that programs for a GPU, about five seconds each, are made side by side.
+
+        >>> import separatrix as sx
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+        >>> programs = Programs()
+        >>> programs.prepare([(trial, trial, 1), (trial, trial, 2)], threads=2)
+        >>> len(programs.run([trial], trial)), programs.tally.programs
+        (1, 2)
+        """
+        missing = {(structure(frame), batch): (trial, frame, batch) for trial, frame, batch in wanted}
+        missing = {key: each for key, each in missing.items() if key not in self._compiled}
+        pool = concurrent.futures.ThreadPoolExecutor(max(1, threads), "compile")
+        for key, (trial, frame, batch) in missing.items():
+            self._compiled[key] = pool.submit(_compile, trial, frame, batch)
+            self.tally.programs += 1
+        pool.shutdown(wait=False)
+
+    def cancel(self) -> None:
+        """Forget the programs whose compilation has not begun."""
+        self._compiled = {key: future for key, future in self._compiled.items() if not future.cancel()}
+
+    def _program(self, trial: Trial, frame: Trial, batch: int) -> Any:
+        begin = time.perf_counter()
         key = structure(frame), batch
         if key not in self._compiled:
-            begin = time.perf_counter()
-            shape = jax.tree.structure(trial.replace(seed=0))
-
-            def whole(leaves: Any, words: Any) -> Any:
-                # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
-                with jax.default_matmul_precision({"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]):
-                    return run_trial(jax.tree.unflatten(shape, leaves), words, frame)
-
-            program = whole if batch == 1 else jax.vmap(whole)
-            self._compiled[key] = jax.jit(program).lower(*given).compile()
+            self._compiled[key] = concurrent.futures.Future()
+            self._compiled[key].set_result(_compile(trial, frame, batch))
             self.tally.programs += 1
-            self.tally.compile_seconds += time.perf_counter() - begin
-        return self._compiled[key]
+        program = self._compiled[key].result()
+        self.tally.compile_seconds += time.perf_counter() - begin
+        return program
+
+
+def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
+    """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of `frame`."""
+    shape = jax.tree.structure(trial.replace(seed=0))
+
+    def whole(leaves: Any, words: Any) -> Any:
+        # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
+        with jax.default_matmul_precision({"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]):
+            return run_trial(jax.tree.unflatten(shape, leaves), words, frame)
+
+    program = whole if batch == 1 else jax.vmap(whole)
+    return jax.jit(program).lower(*_given([trial] * batch, batch)).compile()
+
+
+def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:
+    """What a program takes: the trials' numbers and the words of their random streams."""
+    leaves = [_leaves(trial) for trial in trials]
+    words = [trial.root() for trial in trials]
+    if batch == 1:
+        return leaves[0], words[0]
+    return [np.stack(column) for column in zip(*leaves)], np.stack(words)
 
 
 def _leaves(trial: Trial) -> list[np.ndarray]:
