@@ -147,13 +147,20 @@ class Spec(eqx.Module):
         return out
 
     def canonical(self) -> str:
-        """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of."""
+        """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of.
+
+        Fields at their default are left out, so that a new option changes no identity and no random stream of what was there before.
+        """
 
         def text(item: Any) -> str:
             return item.canonical() if isinstance(item, Spec) else _json(_plain(item))
 
         def make() -> str:
-            parts = {field.name: text(getattr(self, field.name)) for field in dataclasses.fields(self)}
+            parts = {}
+            for field in dataclasses.fields(self):
+                given = text(getattr(self, field.name))
+                if field.default is dataclasses.MISSING or given != text(field.default):
+                    parts[field.name] = given
             parts["type"] = _json(type(self).__name__)
             return "{" + ",".join(f"{_json(name)}:{parts[name]}" for name in sorted(parts)) + "}"
 

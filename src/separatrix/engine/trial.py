@@ -15,8 +15,9 @@ from separatrix.spec import Spec, choice, digest_text, kept, size, static, value
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
 from separatrix.tasks import Sample, Task
 
-# Part of every trial's identity: raise it whenever the same trial would give another row, so that old ledgers do not answer.
-REVISION = 1
+# Part of every trial's identity: raise it whenever the same trial would give another row (a default changed, say), so that old
+# ledgers do not answer.
+REVISION = 2
 
 
 class Measure(Spec):
