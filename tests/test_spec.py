@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_integer, check_number, shown
-from separatrix.spec import Spec, digest, digest_text, from_message, importable, to_message
+from separatrix.spec import Spec, digest, from_message, importable, to_message
 
 positive = st.floats(1e-3, 1e3)
 ordinary = st.floats(-1e3, 1e3)

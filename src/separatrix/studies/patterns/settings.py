@@ -15,6 +15,8 @@ class PatternsSettings:
     Certificates are runs of Theorem 4's recipe, one for each entry of the `certificate_` tuples. `sizes` are the n of the learning
     experiments (k = ⌈log2 n⌉), `full_steps` and `window_steps` the most steps that a fully connected network and one that sees
     windows may take there. `variants` are run at `variant_sizes`, finite training sets of `finite_samples` rows at `finite_size`.
+    `equal_seeds` (where it is more than `seeds`) is for the FCN on ordered and permuted bits: to show that two numbers are equal takes
+    more seeds than to show that they differ.
 
     >>> PatternsSettings().sizes
     (8, 16, 32)
@@ -40,6 +42,7 @@ class PatternsSettings:
     window_steps: tuple[int, ...] = (300, 300, 450)
     optimizers: tuple[str, ...] = ("adam",)
     seeds: int = 14
+    equal_seeds: int = 0
     tuning_seeds: int = 2
     filters: int = 64
     batch: int = 128
@@ -123,12 +126,13 @@ SCALES = {
         gradient_sizes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
         gradient_draws=16,
         sizes=(8, 16, 32, 64, 128),
-        full_steps=(2000, 6000, 20000, 40000, 60000),
+        full_steps=(2000, 6000, 20000, 120000, 120000),
         window_steps=(1000, 1000, 2000, 4000, 6000),
         seeds=24,
+        equal_seeds=120,
         tuning_seeds=3,
         optimizers=("adam", "sgd"),
-        adam_rates=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+        adam_rates=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
         sgd_rates=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
         times=60,
         test=2048,

@@ -62,7 +62,8 @@ def _recipe(s: PatternsSettings) -> tuple[Note, ...]:
             "info",
             "Settled after results with the default seed had been seen: the convention |h| <= 1 beside |u| = 1 (added when the latter did not show the "
             "crossing near n = 32 that the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a clipped unit's signal "
-            "vanishes), parts of the tuning of rates, and judging the search gap by rows read instead of seconds.",
+            "vanishes), parts of the tuning of rates, judging the search gap by rows read instead of seconds, and, at full scale, the caps on steps, "
+            "the lowest Adam rate and the number of seeds with which the FCN is compared on ordered and permuted bits.",
         ),
         Note(
             "recipe",
