@@ -9,7 +9,7 @@ from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.claims import PREDICTED
-from separatrix.studies.signal.measure import CellKey, Tuned
+from separatrix.studies.signal.measure import CellKey, Tuned, TuningKey
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal.settings import SignalSettings
 from separatrix.theory.signal import bayes_risk, best_linear_risk, bounds_for, true_signal_risk
@@ -164,7 +164,7 @@ def exponent_table(fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[s
     return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))
 
 
-def tuning_table(tuned: dict[tuple[str, str], Tuned]) -> TableData:
+def tuning_table(tuned: dict[TuningKey, Tuned]) -> TableData:
     """The grid on which every network was tuned, and the choice."""
     rows = [
         (*key, recipe.describe(), round(score, 4) if math.isfinite(score) else None, "chosen" if recipe == mine.recipe else "")
@@ -172,7 +172,7 @@ def tuning_table(tuned: dict[tuple[str, str], Tuned]) -> TableData:
         for recipe, score in mine.scores.items()
     ]
     return TableData(
-        "tuning", "Tuning: mean risk on seeds that no result uses", ("noise", "network", "recipe", "mean risk", ""), tuple(rows)
+        "tuning", "Tuning: mean risk on seeds that no result uses", ("noise", "network", "k", "recipe", "mean risk", ""), tuple(rows)
     )
 
 

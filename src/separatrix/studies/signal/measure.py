@@ -16,6 +16,7 @@ from separatrix.tasks import SignalTask
 from separatrix.theory.signal import ESTIMATORS, bounds_for, estimator_risk
 
 PROBES = ("risk", "alignment")
+ROUGH_TRIALS = 24  # of a rough threshold: enough to bracket it
 
 
 class Tuned(NamedTuple):
@@ -42,13 +43,41 @@ class CellKey(NamedTuple):
     dimension: int
 
 
-def tuning_sweep(s: SignalSettings, regime: str, network: str, about: float) -> dict[Recipe, Sweep]:
+class TuningKey(NamedTuple):
+    """Where a recipe is chosen: once for each regime, network and (with `tune_each`) number of patches.
+
+    >>> TuningKey("fixed", "CNN", 8).patches
+    8
+    """
+
+    regime: str
+    network: str
+    patches: int
+
+
+def tuning_keys(s: SignalSettings) -> list[TuningKey]:
+    """Every place at which a recipe is chosen.
+
+    >>> len(tuning_keys(SignalSettings())), len(tuning_keys(SignalSettings(tune_each=True)))
+    (3, 9)
+    """
+    keys = [
+        TuningKey(regime, network, s.tuned_patches(network, patches))
+        for regime in s.regimes
+        for network in NETWORKS
+        for patches, _ in s.cells(network)
+    ]
+    return list(dict.fromkeys(keys))
+
+
+def tuning_sweep(s: SignalSettings, key: TuningKey, about: float) -> dict[Recipe, Sweep]:
     """The trials on which a network is tuned: the whole grid at one cell, at sizes `about` the untuned threshold, on tuning seeds.
 
-    >>> sum(len(sweep) for sweep in tuning_sweep(SignalSettings(), "fixed", "CNN", 8.0).values())
+    >>> sum(len(sweep) for sweep in tuning_sweep(SignalSettings(), TuningKey("fixed", "CNN", 8), 8.0).values())
     54
     """
-    patches, dimension = s.cells(network)[0]
+    regime, network, _ = key
+    patches, dimension = s.tuned_cell(network, key.patches)
     task, measure = s.task(regime, patches, dimension), Measure(PROBES, test=s.test)
     seeds = seeds_from(s.seed, s.tune_seeds, purpose=1)
     sizes = sorted({max(2, min(s.largest, round(factor * about))) for factor in (0.5, 1.0, 2.0)})
@@ -58,23 +87,25 @@ def tuning_sweep(s: SignalSettings, regime: str, network: str, about: float) -> 
     }
 
 
-def tune(lab: Lab, s: SignalSettings) -> dict[tuple[str, str], Tuned]:
-    """Choose a recipe for every regime and network, with the same effort for each, on seeds that no result uses.
+def tune(lab: Lab, s: SignalSettings) -> dict[TuningKey, Tuned]:
+    """Choose a recipe at every tuning key, with the same effort for each, on seeds that no result uses.
 
-    First the threshold of the untuned recipe is found roughly; then every recipe of the grid is tried at half, once and twice that
-    size, and the lowest mean risk wins.
+    First the threshold is found roughly — with `tune_each` for every learning rate of the grid, since a rate that suits few patches can
+    diverge with many —; then every recipe is tried at half, once and twice the smallest of them, and the lowest mean risk wins.
     """
-    keys = [(regime, network) for regime in s.regimes for network in NETWORKS]
+    rates = s.tune_rates if s.tune_each else (1.0,)
     first_seed = seeds_from(s.seed, 1, purpose=1)[0]
     rough: dict[Any, Query] = {}
-    for regime, network in keys:
-        query = cell_query(s, CellKey(regime, network, *s.cells(network)[0]), Recipe(bias=s.bias))
-        plan = dataclasses.replace(query.plan, width=1.2, max_trials=32)
-        rough[regime, network] = dataclasses.replace(query, plan=plan, first_seed=first_seed)
+    for key in tuning_keys(s):
+        for rate in rates:
+            query = cell_query(s, CellKey(key.regime, key.network, *s.tuned_cell(key.network, key.patches)), Recipe(rate, bias=s.bias))
+            plan = dataclasses.replace(query.plan, width=1.2, max_trials=ROUGH_TRIALS)
+            rough[key, rate] = dataclasses.replace(query, plan=plan, first_seed=first_seed)
     starts = find_thresholds(lab, rough, "tuning: rough thresholds", s.round, PROBES)
-    sweeps = {key: tuning_sweep(s, *key, _about(starts[key].threshold)) for key in keys if key in starts}
+    abouts = {key: [_about(starts[key, rate].threshold) for rate in rates if (key, rate) in starts] for key in tuning_keys(s)}
+    sweeps = {key: tuning_sweep(s, key, min(about)) for key, about in abouts.items() if about}
     lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
-    chosen = {key: Tuned(Recipe(bias=s.bias), {}) for key in keys}
+    chosen = {key: Tuned(Recipe(bias=s.bias), {}) for key in tuning_keys(s)}
     for key, grid in sweeps.items():
         scores = {}
         for recipe, sweep in grid.items():
@@ -119,10 +150,13 @@ def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, n
     return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
 
 
-def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[tuple[str, str], Tuned]) -> dict[CellKey, Found]:
+def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[TuningKey, Tuned]) -> dict[CellKey, Found]:
     """The threshold of every cell of every regime."""
     cells = [CellKey(regime, network, *cell) for regime in s.regimes for network in NETWORKS for cell in s.cells(network)]
-    queries: dict[Any, Query] = {cell: cell_query(s, cell, tuned[cell.regime, cell.network].recipe) for cell in cells}
+    queries: dict[Any, Query] = {}
+    for cell in cells:
+        key = TuningKey(cell.regime, cell.network, s.tuned_patches(cell.network, cell.patches))
+        queries[cell] = cell_query(s, cell, tuned[key].recipe)
     found: dict[Any, Found] = find_thresholds(lab, queries, "thresholds", s.round, PROBES)
     return found
 

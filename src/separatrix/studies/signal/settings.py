@@ -20,7 +20,8 @@ class SignalSettings:
     """The grid of cells, the target, the searches and the tuning.
 
     Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. The fully connected
-    network has lines of its own, since it costs so much more.
+    network has lines of its own, since it costs so much more. Networks are tuned at every number of patches with `tune_each`, else at
+    the first one alone.
 
     >>> SignalSettings().cells("CNN")[:2]
     [(8, 8), (12, 8)]
@@ -48,6 +49,7 @@ class SignalSettings:
     tune_biases: tuple[float, ...] = (0.5,)
     tune_ramps: tuple[float, ...] = (0.5,)
     tune_seeds: int = 6
+    tune_each: bool = False
     estimator_seeds: int = 40
     seed: int = 0
 
@@ -82,6 +84,15 @@ class SignalSettings:
             ks, ds, k0, d0 = self.patches, self.dimensions, self.base_patches, self.base_dimension
         return list(dict.fromkeys([(k, d0) for k in ks] + [(k0, d) for d in ds]))
 
+    def tuned_patches(self, network: str, patches: int) -> int:
+        """The number of patches at which the recipe of a cell with so many patches is chosen."""
+        return patches if self.tune_each else self.cells(network)[0][0]
+
+    def tuned_cell(self, network: str, patches: int) -> tuple[int, int]:
+        """The cell at which that recipe is chosen."""
+        dimension = self.full_base_dimension if network == "FCN" else self.base_dimension
+        return self.tuned_patches(network, patches), dimension
+
     def sigma(self, regime: str, patches: int) -> float:
         """The noise of a regime."""
         scale = {"fixed": self.noise, "root": 1.0 / math.sqrt(patches), "half-root": 0.5 / math.sqrt(patches)}
@@ -110,7 +121,8 @@ SCALES = {
         test=4096,
         tune_biases=(0.35, 0.5),
         tune_ramps=(0.25, 0.5),
-        tune_seeds=8,
+        tune_seeds=4,
+        tune_each=True,
         estimator_seeds=200,
     ),
     "full": SignalSettings(
@@ -124,14 +136,15 @@ SCALES = {
         full_base_patches=20,
         full_base_dimension=20,
         largest=131072,
-        width=0.22,
-        trials=320,
+        width=0.24,
+        trials=280,
         round=2400,
         test=8192,
         tune_rates=(0.1, 0.33, 1.0, 3.0),
         tune_biases=(0.35, 0.5),
         tune_ramps=(0.25, 0.5),
-        tune_seeds=16,
-        estimator_seeds=400,
+        tune_seeds=8,
+        tune_each=True,
+        estimator_seeds=200,
     ),
 }

@@ -11,7 +11,17 @@ from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
 from separatrix.studies.signal import claims as c
 from separatrix.studies.signal import figures as f
-from separatrix.studies.signal.measure import CellKey, cell_query, measure_cells, measure_estimators, measure_two_step, tune, tuning_sweep
+from separatrix.studies.signal.measure import (
+    CellKey,
+    TuningKey,
+    cell_query,
+    measure_cells,
+    measure_estimators,
+    measure_two_step,
+    tune,
+    tuning_keys,
+    tuning_sweep,
+)
 from separatrix.studies.signal.recipes import NETWORKS, Recipe
 from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
 from separatrix.studies.study import Study, seeds_from
@@ -34,9 +44,8 @@ class SignalStudy(Study[SignalSettings]):
         """The tuning, and for each cell the most trials its search may buy, at the scale where it begins."""
         s = settings
         out = {
-            f"tuning {regime} {network}": sum(tuning_sweep(s, regime, network, search_plan_start(s, regime, network)).values(), Sweep(()))
-            for regime in s.regimes
-            for network in NETWORKS
+            f"tuning {key.regime} {key.network} {key.patches}": sum(tuning_sweep(s, key, search_plan_start(s, key)).values(), Sweep(()))
+            for key in tuning_keys(s)
         }
         for regime in s.regimes:
             for network in NETWORKS:
@@ -83,16 +92,22 @@ class SignalStudy(Study[SignalSettings]):
             Note(
                 "tuning",
                 "info",
-                "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, at its first cell and about its "
-                "untuned threshold, on seeds that no result uses.",
+                "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, "
+                + (
+                    "at every number of patches, about the smallest of its rough thresholds over the rates,"
+                    if s.tune_each
+                    else "at its smallest number of patches, about its untuned threshold,"
+                )
+                + " on seeds that no result uses.",
             ),
         ]
         notes.append(
             Note(
                 "chosen-after-looking",
                 "info",
-                "While this study was built, runs with the default seed were looked at before these were settled: tuning about the untuned "
-                "threshold instead of the bound's scale, likelihood instead of bootstrap intervals of exponents, and that a two-step search which ran out of trials "
+                "While this study was built, runs with the default seed were looked at before these were settled: tuning about rough "
+                "thresholds instead of the bound's scale, tuning at every number of patches (a rate chosen at k = 10 made the fully connected "
+                "network diverge at k = 25), likelihood instead of bootstrap intervals of exponents, and that a two-step search which ran out of trials "
                 "is undecided. Another --seed gives data that none of these choices has seen.",
             )
         )
@@ -104,13 +119,13 @@ class SignalStudy(Study[SignalSettings]):
         return tuple(notes)
 
 
-def search_plan_start(s: SignalSettings, regime: str, network: str) -> float:
-    """The size at which a network's first search begins: what a plan can know before anything has run.
+def search_plan_start(s: SignalSettings, key: TuningKey) -> float:
+    """The size at which a tuning search begins: what a plan can know before anything has run.
 
-    >>> search_plan_start(SignalSettings(), "fixed", "CNN") > 2
+    >>> search_plan_start(SignalSettings(), TuningKey("fixed", "CNN", 8)) > 2
     True
     """
-    return cell_query(s, CellKey(regime, network, *s.cells(network)[0]), Recipe()).plan.start or 2.0
+    return cell_query(s, CellKey(key.regime, key.network, *s.tuned_cell(key.network, key.patches)), Recipe()).plan.start or 2.0
 
 
 def fit_laws(
