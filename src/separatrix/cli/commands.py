@@ -18,7 +18,7 @@ from rich.text import Text
 
 from separatrix.engine import Lab, Plan
 from separatrix.errors import SeparatrixError
-from separatrix.report import summary_rows, write_report
+from separatrix.report import summary_rows, write_evidence, write_report
 from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs
 
 COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
@@ -148,9 +148,11 @@ def run_request(request: Request) -> None:
         note.print(f"{done}{rest}")
 
 
-def rewrite_report(folder: str, as_json: bool, quiet: bool) -> None:
-    """Write the report of a folder anew and print its claims."""
+def rewrite_report(folder: str, evidence: str, as_json: bool, quiet: bool) -> None:
+    """Write the report of a folder anew, and what is worth keeping of it where that is wanted, and print its claims."""
     page = write_report(Path(folder))
+    if evidence:
+        write_evidence(folder, evidence)
     claims = json.loads((Path(folder) / "claims.json").read_text(encoding="utf-8"))
     if as_json:
         print(json.dumps({"report": str(page), "claims": claims}, indent=1))

@@ -1,0 +1,50 @@
+"""Evidence: the small part of a run that is worth keeping under version control, readable without this package."""
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from separatrix.engine.ledger import explained, write_whole
+from separatrix.report.content import compose
+from separatrix.report.figures import draw_twice
+from separatrix.report.markdown import markdown_page
+from separatrix.report.reading import read_run
+
+
+def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
+    """Write a run's verdicts, tables, figures and manifest into `target`; the path of its README.
+
+    claims.json and manifest.json are copies; README.md is the Markdown report; figures/ holds SVG, tables/ CSV.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "claims.json").write_text("[]")
+    >>> write_evidence(folder, folder / "kept").name
+    'README.md'
+    """
+    source, kept = Path(folder), Path(target)
+    run = read_run(source)
+    report = compose(run)
+    files = {kept / name: (source / name).read_bytes() for name in ("claims.json", "manifest.json") if (source / name).exists()}
+    for index, view in enumerate(view for study in report.studies for view in study.figures):
+        files[kept / "figures" / view.file] = draw_twice(view.figure, f"f{index}-")[1].encode()
+    for study, outcome in run.outcomes.items():
+        for table in outcome.get("tables", []):
+            files[kept / "tables" / f"{study}-{table['name']}.csv"] = _csv(table).encode()
+    files[kept / "README.md"] = markdown_page(report).encode()
+    with explained(f"make the folder {kept}"):
+        for parent in {path.parent for path in files}:
+            parent.mkdir(parents=True, exist_ok=True)
+    for path, data in files.items():
+        write_whole(path, lambda temporary, data=data: temporary.write_bytes(data) and None)
+    return kept / "README.md"
+
+
+def _csv(table: dict[str, Any]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["columns"])
+    writer.writerows(["" if cell is None else cell for cell in row] for row in table["rows"])
+    return text.getvalue()
