@@ -30,13 +30,32 @@ if TYPE_CHECKING:
         Params,
         ReLU,
         Tanh,
+        Views,
         distance,
         embed,
     )  # fmt: skip
     from separatrix.notes import Note
-    from separatrix.probes import PROBES, Moment, probe
+    from separatrix.probes import (
+        PROBES,
+        Moment,
+        block_eigenvalues,
+        largest_eigenvalue,
+        probe,
+        top_eigenvalues,
+    )
     from separatrix.spec import Spec, choice, size, static, value
-    from separatrix.tasks import PatternTask, Sample, SignalTask, Task
+    from separatrix.tasks import (
+        ConeTask,
+        DigitSequenceTask,
+        PatchSphereTask,
+        PatternTask,
+        RepeatedPointTask,
+        Sample,
+        SignalTask,
+        SphereTask,
+        Task,
+        VocabularyTask,
+    )
 
 # Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps this list and the one above equal.
 _HOMES = {
@@ -44,19 +63,25 @@ _HOMES = {
     "errors": ["ParameterError", "SeparatrixError", "UnknownNameError"],
     "learners": ["Constant", "Learner", "Ramp", "Schedule", "Stages", "Status", "Stop", "two_step"],
     "networks": [
-        "CNN", "FCN", "LCN", "LSA", "Activation", "ClippedReLU", "Initial", "Network", "Params", "ReLU", "Tanh", "distance", "embed",
+        "CNN", "FCN", "LCN", "LSA", "Activation", "ClippedReLU", "Initial", "Network", "Params", "ReLU", "Tanh", "Views", "distance",
+        "embed",
     ],
     "notes": ["Note"],
-    "probes": ["PROBES", "Moment", "probe"],
+    "probes": ["PROBES", "Moment", "block_eigenvalues", "largest_eigenvalue", "probe", "top_eigenvalues"],
     "spec": ["Spec", "choice", "size", "static", "value"],
-    "tasks": ["PatternTask", "Sample", "SignalTask", "Task"],
+    "tasks": [
+        "ConeTask", "DigitSequenceTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample", "SignalTask",
+        "SphereTask", "Task", "VocabularyTask",
+    ],
 }  # fmt: skip
 
 __all__ = [
-    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "Constant", "Device", "Initial", "Lab", "Learner", "Ledger",
-    "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatternTask", "Plan", "Ramp", "ReLU", "Sample", "Schedule",
-    "SeparatrixError", "SignalTask", "Spec", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError",
-    "__version__", "choice", "distance", "embed", "probe", "size", "static", "two_step", "value",
+    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "ConeTask", "Constant", "Device", "DigitSequenceTask",
+    "Initial", "Lab", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
+    "PatternTask", "Plan", "Ramp", "ReLU", "RepeatedPointTask", "Sample", "Schedule", "SeparatrixError", "SignalTask", "Spec",
+    "SphereTask", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError", "Views",
+    "VocabularyTask", "__version__", "block_eigenvalues", "choice", "distance", "embed", "largest_eigenvalue", "probe", "size",
+    "static", "top_eigenvalues", "two_step", "value",
 ]  # fmt: skip
 
 

@@ -18,7 +18,9 @@ def traced(monkeypatch):
     """The frames for which trials were traced: every program is traced exactly once, so this counts compilations."""
     seen = []
     run_trial = programs.run_trial
-    monkeypatch.setattr(programs, "run_trial", lambda trial, words, frame: seen.append(frame) or run_trial(trial, words, frame))
+    monkeypatch.setattr(
+        programs, "run_trial", lambda trial, words, frame, *arrays: seen.append(frame) or run_trial(trial, words, frame, *arrays)
+    )
     return seen
 
 

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from separatrix import __version__
+from separatrix.cli import data
 from separatrix.cli.bound import bound
+from separatrix.cli.checks import audit, calibrate
 from separatrix.errors import SeparatrixError
 
 app = typer.Typer(
@@ -92,14 +94,22 @@ def verify(
 
 
 @app.command()
-def report(folder: Annotated[str, typer.Argument(metavar="DIR")], json: Json = False, quiet: Quiet = False) -> None:
+def report(
+    folder: Annotated[str, typer.Argument(metavar="DIR")],
+    evidence: Annotated[str, typer.Option("--evidence", metavar="FOLDER", help="Also keep verdicts, tables and figures here.")] = "",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Write the report of a results folder anew."""
     from separatrix.cli.commands import rewrite_report
 
-    rewrite_report(folder, json, quiet)
+    rewrite_report(folder, evidence, json, quiet)
 
 
 app.command()(bound)
+app.command()(audit)
+app.command()(calibrate)
+app.add_typer(data.app)
 
 
 @app.command()

@@ -120,6 +120,7 @@ class Plan:
 CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this often
 CHUNK_TRIALS = 64
 BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same programs
+HEAVY_TRIAL = 1e12  # operations; batches of such trials are not topped up with copies, which would cost more than another program
 
 
 def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
@@ -151,6 +152,8 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
         if device.batched:
             fits = max(1, int(device.memory // max(cost.bytes, 1.0)))
             batch = min(BATCH_TRIALS, fits)
+            if cost.flops > HEAVY_TRIAL:
+                batch = min(batch, len(trials))
             length = batch
         else:
             batch = 1

@@ -75,6 +75,7 @@ class Programs:
     def __init__(self):
         self.tally = Tally()
         self._compiled: dict[tuple[str, int], concurrent.futures.Future[Any]] = {}
+        self._placed: dict[int, tuple[np.ndarray, Any]] = {}
 
     def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
         """One row per trial. Trials that do not fill the last batch are topped up with copies, which are dropped."""
@@ -83,8 +84,9 @@ class Programs:
             part = trials[start : start + batch]
             given = _given(part + [part[-1]] * (batch - len(part)), batch)
             program = self._program(part[0], frame, batch)
+            arrays = {name: self._place(array) for name, array in part[0].task.arrays().items()}
             begin = time.perf_counter()
-            out = jax.device_get(program(*given))
+            out = jax.device_get(program(*given, arrays))
             seconds = time.perf_counter() - begin
             self.tally.run_seconds += seconds
             self.tally.trials += len(part)
@@ -117,6 +119,13 @@ class Programs:
         """Forget the programs whose compilation has not begun."""
         self._compiled = {key: future for key, future in self._compiled.items() if not future.cancel()}
 
+    def _place(self, array: np.ndarray) -> Any:
+        """A task's stored array on the device: one copy for all programs and chunks."""
+        key = id(array)  # the array is held, so that its address stays its own
+        if key not in self._placed:
+            self._placed[key] = (array, jax.device_put(np.asarray(array)))
+        return self._placed[key][1]
+
     def _program(self, trial: Trial, frame: Trial, batch: int) -> Any:
         begin = time.perf_counter()
         key = structure(frame), batch
@@ -133,13 +142,15 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of `frame`."""
     shape = jax.tree.structure(trial.replace(seed=0))
 
-    def whole(leaves: Any, words: Any) -> Any:
+    def whole(leaves: Any, words: Any, arrays: Any) -> Any:
         # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
         with jax.default_matmul_precision({"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]):
-            return run_trial(jax.tree.unflatten(shape, leaves), words, frame)
+            return run_trial(jax.tree.unflatten(shape, leaves), words, frame, arrays)
 
-    program = whole if batch == 1 else jax.vmap(whole)
-    return jax.jit(program).lower(*_given([trial] * batch, batch)).compile()
+    # Stored arrays are an argument that all trials of a batch share: neither constants of the program nor copied for each trial.
+    arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
+    program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
+    return jax.jit(program).lower(*_given([trial] * batch, batch), arrays).compile()
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from separatrix.engine.trial import Measure, Trial
 from separatrix.errors import SeparatrixError
-from separatrix.networks import windows
+from separatrix.networks import Views
 from separatrix.spec import Spec, digest
 
 
@@ -108,8 +108,11 @@ def frame_of(trial: Trial, rounding: Rounding) -> Trial:
     def grow(spec: Spec) -> Any:
         return spec.replace(**{name: rounding.size_up(count) for name, count in spec.sizes().items()})
 
-    # An embedding needs the true sizes, and so does a 2-D input, whose real windows are not the first ones of a larger one.
-    fixed = rounding.sizes <= 1 or trial.network.start is not None or len(trial.task.shape) != 2
+    # An embedding needs the true sizes, and so does a network whose real windows are not the first ones of a longer input: on a
+    # 2-D input, around an edge, or through views of all positions.
+    net = trial.network
+    own = net.border == "wrap" or isinstance(net.field, Views) or len(trial.task.shape) != 2
+    fixed = rounding.sizes <= 1 or net.start is not None or own
     task, network = (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
     return trial.replace(task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0)
 
@@ -168,11 +171,11 @@ def cost_of(frame: Trial) -> Cost:
     held = rows if learner.oracle != "empirical" else frame.samples
     forward = network.flops(task.shape)
     times = len(measure.schedule(learner.steps))
-    flops = 2.0 * forward * rows * (learner.steps + times) + 1.0 * forward * measure.test * times
-    where = windows(task.shape, network.field, network.stride)
-    patch, hidden = where.positions * where.span, where.positions * network.width
+    passes = 3.0 if network.layered else 2.0  # further layers need the gradient in their inputs as well
+    flops = passes * forward * rows * (learner.steps + times) + 1.0 * forward * measure.test * times
+    each = network.costs(task.shape)
     inputs = math.prod(task.shape)
-    bytes_ = 4.0 * ((held + measure.test) * (inputs + patch) + 4 * max(rows, measure.test) * hidden)
+    bytes_ = 4.0 * ((held + measure.test) * (inputs + each.cut) + 4 * max(rows, measure.test) * each.hidden)
     return Cost(flops, bytes_ + 16.0 * network.parameter_count(task.shape))
 
 

@@ -9,7 +9,8 @@ from jaxtyping import Array
 
 from separatrix.errors import ParameterError
 from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
-from separatrix.networks import LSA, Frame, Network, Params, windows
+from separatrix.learners.losses import SEVERAL
+from separatrix.networks import LSA, Frame, Network, Params
 from separatrix.probes import Moment, find_probe
 from separatrix.spec import Spec, choice, digest_text, kept, size, static, value
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
@@ -74,13 +75,24 @@ class Trial(Spec):
             raise ParameterError("Trial", "samples", "at least 1 for the empirical oracle", self.samples)
         if self.learner.oracle != "empirical" and self.samples:
             raise ParameterError("Trial", "samples", f"0 for the {self.learner.oracle} oracle", self.samples)
-        windows(self.task.shape, self.network.field, self.network.stride)  # refuses a field that does not fit the input
+        self.network.fits(self.task.shape)
         for name in self.measure.probes:
             needs = find_probe(name).needs
             if needs == "start" and self.network.start is None:
                 raise ParameterError("Measure", "probes", "without subspace probes unless the network has a `start`", name)
             if needs == "direction" and type(self.task).direction is Task.direction:
                 raise ParameterError("Measure", "probes", "without alignment probes unless the task has a signal", name)
+            if needs == "regression" and type(self.task).clean is Task.clean:
+                raise ParameterError("Measure", "probes", "without regression probes unless the task has noiseless labels", name)
+        if self.learner.stop.after_edge is not None and "sharpness" not in self.measure.probes:
+            raise ParameterError("Measure", "probes", "with 'sharpness' when the learner stops `after_edge`", self.measure.probes)
+        if self.network.outputs > 1:
+            classes = getattr(self.task, "classes", None)  # how many, or which; labels are then the numbers 0, 1, …
+            if (len(classes) if isinstance(classes, tuple) else classes) != self.network.outputs:
+                allowed = "1 for labels of ±1" if classes is None else f"1 or the task's classes ({classes})"
+                raise ParameterError("Network", "outputs", allowed, self.network.outputs)
+            if self.learner.loss not in SEVERAL:
+                raise ParameterError("Learner", "loss", f"one of {', '.join(SEVERAL)} for several outputs", self.learner.loss)
         if self.learner.lsa_bias is not None and not isinstance(self.network.activation, LSA):
             raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", type(self.network.activation).__name__)
 
@@ -104,8 +116,10 @@ class Trial(Spec):
         return {"trial": self.identity} | self.columns()
 
 
-def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
+def run_trial(trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | None = None) -> dict[str, Array]:
     """The trial as a traceable function: its numbers may be traced; its array sizes are those of `frame`.
+
+    `arrays` are the task's stored arrays, given from outside so that they do not become constants of the program.
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16)
@@ -116,20 +130,20 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
     data, model = root_key(words[0]), root_key(words[1])
     within = Frame(frame.task.shape, frame.network.width)
     layout = network.layout(task.shape, within)
-    truth = task.truth(named(data, "truth"), frame.task)
+    truth = task.bind(task.truth(named(data, "truth"), frame.task), task.arrays() if arrays is None else arrays)
     # A network that starts in another one is never padded (see `frame_of`), so its true sizes are the frame's.
     if network.start is not None:
         network = network.sized_as(frame.network)
     start = network.init(named(model, "init"), frame.task.shape if network.start is not None else task.shape, within)
 
     def cut(sample: Sample, weight: Array) -> Rows:
-        return Rows(layout.windows.patches(sample.x), sample.y, weight)
+        return Rows(layout.cut(sample.x), sample.y, weight, task.clean(sample.x, truth))
 
     def evenly(rows: int) -> Array:
         return jnp.full((rows,), 1.0 / rows)
 
     rows_at = _oracle(trial, frame, truth, data, model, cut)
-    test = cut(task.draw(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test))
+    test = cut(task.draw_test(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test))
     direction = task.direction(truth)
 
     def look(params: Params, step: Any) -> Moment:
@@ -141,20 +155,32 @@ def run_trial(trial: Trial, words: Any, frame: Trial) -> dict[str, Array]:
         moving = {part: getattr(params, part) for part in learner.train if getattr(params, part) is not None}
         now, slope = jax.value_and_grad(loss)(moving)
         gradient = Params(None)._replace(**slope)
-        return Moment(step, params, start, gradient, now, network, layout, direction, rows, test)
+        return Moment(step, params, start, gradient, now, network, layout, direction, rows, test, loss, moving, task)
 
     names = ("loss", "risk", *(n for n in measure.probes if n not in ("loss", "risk")))
 
-    def probe_all(params: Params, step: Any) -> dict[str, Array]:
+    def probe_all(params: Params, step: Any, memory: Any) -> Any:
         moment = look(params, step)
-        return {name: jnp.asarray(find_probe(name).measure(moment), jnp.float32) for name in names}
+        seen, kept = {}, {}
+        for name in names:
+            found = find_probe(name)
+            out = found.measure(moment if found.recall is None else moment._replace(memory=memory[name]))
+            if found.recall is not None:
+                out, kept[name] = out
+            parts = out if isinstance(out, dict) else {"": out}
+            seen |= {f"{name}.{part}" if part else name: jnp.asarray(number, jnp.float32) for part, number in parts.items()}
+        return seen, kept
 
-    run = descend(learner, network, layout, start, rows_at, probe_all, measure.schedule(learner.steps))
+    moving = {part: getattr(start, part) for part in learner.train if getattr(start, part) is not None}
+    memory = {name: recall(moving) for name in names if (recall := find_probe(name).recall) is not None}
+    run = descend(learner, network, layout, start, rows_at, probe_all, measure.schedule(learner.steps), memory)
     # The last measurement before the trial stopped is its result.
     last = jnp.maximum((run.trace["step"] >= 0).sum() - 1, 0)
-    final = {name: run.trace[name][last] for name in names}
+    final = {name: values[last] for name, values in run.trace.items() if name != "step"}
     traces = {f"trace.{name}": values for name, values in run.trace.items()}
-    return {"status": run.status, "steps": run.steps} | final | traces
+    edge = {"edge_step": run.edge} if "sharpness" in names and learner.edge_rate is not None else {}
+    clipped = {} if learner.clip is None else {"clipped_steps": run.clipped}
+    return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
 
 
 def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any) -> Any:
@@ -176,6 +202,6 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
     def some(step: Any) -> Rows:
         spot = draw(uniform, numbered(stream, step), (learner.batch,)) * trial.samples
         chosen = jnp.minimum(spot.astype(jnp.int32), trial.samples - 1)
-        return Rows(rows.patches[:, :, chosen], rows.y[chosen], weight)
+        return Rows(rows.patches[:, :, chosen], rows.y[chosen], weight, None if rows.clean is None else rows.clean[chosen])
 
     return some

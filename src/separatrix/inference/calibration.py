@@ -1,12 +1,11 @@
 """Are the intervals and verdicts as good as they claim? Simulated studies with known answers.
 
-    python -m separatrix.inference.calibration --studies 500
+    separatrix calibrate
 
 Each row repeats one scenario many times with fresh trials and counts how often the nominal 95 % interval covers the truth, or how
 often the verdict on laws is the right one. The table in docs/statistics.md is this command's output.
 """
 
-import argparse
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -276,17 +275,7 @@ def _line(row: CalibrationRow) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; the exit status says whether every row is in range."""
-    parser = argparse.ArgumentParser(prog="python -m separatrix.inference.calibration", description=__doc__)
-    parser.add_argument("--studies", type=int, default=500, help="simulated studies a scenario")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenario", action="append", help="only this scenario (may be repeated)")
-    options = parser.parse_args(arguments)
+def print_table(studies: int = 500, seed: int = 0, scenarios: Sequence[str] | None = None) -> bool:
+    """Print the table row by row as it is made; whether every row is in range."""
     print(_HEAD, flush=True)
-    rows = calibrate(options.studies, options.seed, options.scenario, watch=lambda row: print(_line(row), flush=True))
-    return 0 if all(row.passed for row in rows) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return all(row.passed for row in calibrate(studies, seed, scenarios, watch=lambda row: print(_line(row), flush=True)))

@@ -2,7 +2,7 @@
 
 The interval is a likelihood-ratio interval of the threshold, all else integrated out (see `psychometric`), with Student's
 quantile for the few trials that tell. This construction was chosen because simulations show it to be calibrated
-(`python -m separatrix.inference.calibration`), and because the likelihood does not care how trials were placed, so that
+(`separatrix calibrate`), and because the likelihood does not care how trials were placed, so that
 adaptive placement does not spoil it. A side on which the likelihood never falls is censored: the grid ended
 before the threshold did, and no number is made up for it.
 """

@@ -11,11 +11,12 @@ import optax
 from jaxtyping import Array, Float
 
 from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.learners.edge import clipped_steps, counted_clip, edge_step
 from separatrix.learners.losses import LOSSES
 from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
 from separatrix.networks import Layout, Network, Params
-from separatrix.spec import Spec, choice, static
+from separatrix.spec import Spec, choice, static, value
 
 
 class Learner(Spec):
@@ -25,7 +26,8 @@ class Learner(Spec):
     step), "online" (`batch` fresh rows at each step) or "population" (every input with its probability). `optimizer` is the name
     of any optax optimizer, `options` its further arguments as pairs. `projection` brings every hidden unit's weights back into
     the unit "ball" or onto the unit "sphere" after each step. `lsa_bias` is a schedule for the bias of an LSA activation during
-    training; risks are always measured with the network's own. `train` names the parts that training may change.
+    training; risks are always measured with the network's own. `train` names the parts that training may change. `clip` bounds the
+    norm of the gradient; a trial reports on how many steps it acted.
 
     >>> Learner(rate=3.0, steps=200).loss
     'logistic'
@@ -45,6 +47,7 @@ class Learner(Spec):
     lsa_bias: Schedule | None = eqx.field(converter=as_schedule, default=None)
     train: tuple[str, ...] = static(default=("weights", "bias", "readout", "offset"))
     stop: Stop = Stop()
+    clip: float | None = value(low=0, open_low=True, default=None)
 
     def check(self) -> None:
         if self.oracle == "online" and self.batch < 1:
@@ -56,6 +59,8 @@ class Learner(Spec):
                 raise ParameterError("Learner", "train", f"parts among {', '.join(Params._fields)}", part)
         if not self.train:
             raise ParameterError("Learner", "train", "at least one part of the network", self.train)
+        if self.stop.after_edge is not None and self.edge_rate is None:
+            raise ParameterError("Stop", "after_edge", "None unless the learner is sgd with a constant rate", self.stop.after_edge)
         if not _runs(self.optimizer, self.options):
             given = (self.optimizer, self.options)
             raise ParameterError("Learner", "optimizer", "an optax optimizer of gradients alone with options that it knows", given)
@@ -63,7 +68,14 @@ class Learner(Spec):
     def transformation(self) -> optax.GradientTransformation:
         """The optax transformation of this learner."""
         rate = self.rate.level if isinstance(self.rate, Constant) else (lambda step: self.rate(step, self.steps))
-        return getattr(optax, self.optimizer)(learning_rate=rate, **dict(self.options))
+        made = getattr(optax, self.optimizer)(learning_rate=rate, **dict(self.options))
+        return made if self.clip is None else optax.chain(counted_clip(self.clip), made)
+
+    @property
+    def edge_rate(self) -> Any:
+        """The step size η whose edge of stability is 2/η; None where the learner is not plain gradient descent with a constant rate."""
+        plain = self.optimizer == "sgd" and not self.options and isinstance(self.rate, Constant)
+        return self.rate.level if plain else None
 
 
 @functools.lru_cache(maxsize=128)
@@ -81,7 +93,7 @@ def _runs(optimizer: Any, options: Any) -> bool:
 
 
 class Rows(NamedTuple):
-    """The rows of one gradient, cut into patches, with weights that sum to 1.
+    """The rows of one gradient, cut into patches, with weights that sum to 1; `clean` are the noiseless labels of a regression.
 
     >>> Rows(patches=None, y=None, weight=None).y is None
     True
@@ -90,10 +102,14 @@ class Rows(NamedTuple):
     patches: Float[Array, "positions span rows"]
     y: Float[Array, " rows"]
     weight: Float[Array, " rows"]
+    clean: Float[Array, " rows"] | None = None
 
 
 class Run(NamedTuple):
     """What a learner leaves behind: final parameters, status, steps taken, and the measurements at each time.
+
+    `edge` is the first measured step at which the sharpness was at the edge of stability (-1: never), `clipped` on how many steps
+    clipping acted.
 
     >>> Run(params=None, status=0, steps=3, trace={}).steps
     3
@@ -103,6 +119,8 @@ class Run(NamedTuple):
     status: Any
     steps: Any
     trace: dict[str, Array]
+    edge: Any = -1
+    clipped: Any = 0
 
 
 def empirical_loss(learner: Learner, network: Network, layout: Layout, params: Params, rows: Rows) -> Float[Array, ""]:
@@ -140,9 +158,13 @@ def project(params: Params, projection: str) -> Params:
     """
     if projection == "none":
         return params
-    norm = jnp.linalg.norm(params.weights, axis=-1, keepdims=True)
-    safe = jnp.where(norm > 0, norm, 1.0)
-    return params._replace(weights=params.weights / (jnp.maximum(safe, 1.0) if projection == "ball" else safe))
+
+    def bring(weights: Array) -> Array:
+        norm = jnp.linalg.norm(weights, axis=-1, keepdims=True)
+        safe = jnp.where(norm > 0, norm, 1.0)
+        return weights / (jnp.maximum(safe, 1.0) if projection == "ball" else safe)
+
+    return params._replace(weights=jax.tree.map(bring, params.weights))
 
 
 def descend(
@@ -151,13 +173,15 @@ def descend(
     layout: Layout,
     params: Params,
     rows_at: Callable[[Any], Rows],
-    measure: Callable[[Params, Any], dict[str, Array]],
+    measure: Callable[..., Any],
     times: Any,
+    memory: Any = None,
 ) -> Run:
     """Train, measuring at each of `times` (steps, ascending, the first being 0); stop as the learner's `stop` says.
 
     `rows_at(step)` gives the rows of a step's gradient; `measure(params, step)` returns scalars, among them `loss` and the metric
-    of the stop. Everything is one compiled loop: nothing returns to Python before the trial has ended.
+    of the stop. Where a `memory` is given, `measure(params, step, memory)` returns the scalars and the memory for its next call.
+    Everything is one compiled loop: nothing returns to Python before the trial has ended.
 
     >>> import jax.numpy as jnp
     >>> from separatrix.networks import FCN, Params
@@ -173,6 +197,9 @@ def descend(
     if not train:
         raise SeparatrixError(f"nothing to train: the network has none of the parts {', '.join(learner.train)}")
     optimizer = learner.transformation()
+
+    def look(now: Params, step: Any, memory: Any) -> Any:
+        return (measure(now, step), memory) if memory is None else measure(now, step, memory)
 
     def loss(moving: dict[str, Array], step: Any) -> Float[Array, ""]:
         return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows_at(step))
@@ -192,20 +219,25 @@ def descend(
         return after, (seen, jnp.where(running, bounds[1], -1))
 
     def go_on(carry: Any, bounds: Any) -> Any:
-        (moving, state), _, _, best, stale = carry
+        (moving, state), _, _, best, stale, edge, memory = carry
         # In a batch both branches of a condition run; an empty range is what stops the work of trials that have ended.
         end = jnp.where(carry[1] == Status.RUNNING, bounds[1], bounds[0])
         moving, state = jax.lax.fori_loop(bounds[0], end, advance, (moving, state))
-        seen = measure(params._replace(**moving), bounds[1])
+        seen, memory = look(params._replace(**moving), bounds[1], memory)
         # A share of a negative loss (the correlation's) makes it smaller still.
         share = 0.0 if learner.stop.plateau is None else learner.stop.plateau
         improved = seen["loss"] < best * (1.0 - share * jnp.sign(best))
         stale = jnp.where(improved, 0, stale + 1)
-        status = _status(learner.stop, seen, stale, bounds[1] >= learner.steps)
-        return ((moving, state), status, bounds[1], jnp.minimum(best, seen["loss"]), stale), seen
+        if "sharpness" in seen and learner.edge_rate is not None:
+            edge = edge_step(edge, bounds[1], seen["sharpness"], learner.edge_rate, learner.stop.edge_tolerance)
+        done = bounds[1] >= learner.steps
+        if learner.stop.after_edge is not None:
+            done = done | ((edge >= 0) & (bounds[1] >= edge + learner.stop.after_edge))
+        status = _status(learner.stop, seen, stale, done)
+        return ((moving, state), status, bounds[1], jnp.minimum(best, seen["loss"]), stale, edge, memory), seen
 
     def stay(carry: Any, bounds: Any) -> Any:
-        blank = jax.eval_shape(measure, params, bounds[1])
+        blank, _ = jax.eval_shape(look, params, bounds[1], memory)
         return carry, jax.tree.map(lambda leaf: jnp.full(leaf.shape, jnp.nan, leaf.dtype), blank)
 
     times = jnp.asarray(times, jnp.int32)
@@ -217,9 +249,11 @@ def descend(
         jnp.asarray(0, jnp.int32),
         jnp.asarray(jnp.inf, jnp.float32),
         jnp.asarray(0, jnp.int32),
+        jnp.asarray(-1, jnp.int32),
+        memory,
     )
-    ((moving, _), status, steps, _, _), (trace, step) = jax.lax.scan(segment, start, bounds)
-    return Run(params._replace(**moving), status, steps, trace | {"step": step})
+    ((moving, state), status, steps, _, _, edge, _), (trace, step) = jax.lax.scan(segment, start, bounds)
+    return Run(params._replace(**moving), status, steps, trace | {"step": step}, edge, clipped_steps(state))
 
 
 def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from separatrix.errors import ParameterError
+from separatrix.networks.views import Views, coverage, overlap
 
 
 class Windows(NamedTuple):
@@ -20,11 +21,27 @@ class Windows(NamedTuple):
     field: tuple[int, ...]
     stride: tuple[int, ...]
     channels: int
+    border: str = "valid"  # "wrap": windows continue around the edge
+    views: Views | None = None  # then `space` is flat, and these say what each window sees
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many windows there are along each axis."""
-        return tuple((n - f) // s + 1 for n, f, s in zip(self.space, self.field, self.stride))
+        if self.views is not None:
+            return (self.views.positions,)
+        return self.counts_of(self.space)
+
+    def counts_of(self, space: Any) -> tuple[Any, ...]:
+        """How many windows there are along each axis of another input, whose sizes may be traced.
+
+        >>> windows((8, 1), field=3, stride=2).counts_of((10,)), windows((8, 1), 3, 2, border="wrap").counts_of((10,))
+        ((4,), (5,))
+        """
+        if self.views is not None:
+            return self.counts
+        if self.border == "wrap":
+            return tuple(n // s for n, s in zip(space, self.stride))
+        return tuple((n - f) // s + 1 for n, f, s in zip(space, self.field, self.stride))
 
     @property
     def positions(self) -> int:
@@ -41,13 +58,34 @@ class Windows(NamedTuple):
 
         >>> windows((4, 1), field=2, stride=1).places().tolist()
         [[0, 1], [1, 2], [2, 3]]
+        >>> windows((4, 1), field=2, stride=1, border="wrap").places().tolist()
+        [[0, 1], [1, 2], [2, 3], [3, 0]]
         """
+        if self.views is not None:
+            return self.views.places(self.space[0])
         axes = [s * np.arange(c)[:, None] + np.arange(f) for c, f, s in zip(self.counts, self.field, self.stride)]
+        axes = [axis % n for axis, n in zip(axes, self.space)]  # changes wrapped windows only
         if len(axes) == 1:
             return axes[0]
         rows, columns = axes
         grid = rows[:, None, :, None] * self.space[1] + columns[None, :, None, :]
         return grid.reshape(self.positions, -1)
+
+    def overlap(self) -> float:
+        """The share of a window's coordinates that another window also sees, the mean over pairs of windows.
+
+        >>> windows((4, 1), field=2, stride=2).overlap()
+        0.0
+        """
+        return overlap(self.places(), math.prod(self.space))
+
+    def coverage(self) -> float:
+        """The share of the coordinates that at least one window sees.
+
+        >>> windows((4, 1), field=3, stride=2).coverage()
+        0.75
+        """
+        return coverage(self.places(), math.prod(self.space))
 
     def patches(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
         """The windows of a batch, positions first and rows last: the layout in which every network is a batched matmul.
@@ -57,7 +95,8 @@ class Windows(NamedTuple):
         (3, 2, 5)
         """
         rows = x.shape[0]
-        if self.field == self.space:
+        # A wrapped window as large as the input sees it rotated, and a view as large sees it in another order.
+        if self.field == self.space and self.border == "valid" and self.views is None:
             return x.reshape(1, rows, self.span).swapaxes(1, 2)
         flat = x.reshape(rows, -1, self.channels)
         seen = flat[:, self.places(), :]  # (rows, positions, area, channels)
@@ -80,8 +119,8 @@ def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
     return tuple(int(n) for n in out)
 
 
-def windows(shape: tuple[int, ...], field: Any, stride: Any) -> Windows:
-    """The windows of an input of `shape` (length, channels) or (height, width, channels).
+def windows(shape: tuple[int, ...], field: Any, stride: Any, border: str = "valid") -> Windows:
+    """The windows of an input of `shape` (length, channels) or (height, width, channels); `field` may be `Views`.
 
     >>> windows((8, 1), field=3, stride=1).positions
     6
@@ -92,8 +131,14 @@ def windows(shape: tuple[int, ...], field: Any, stride: Any) -> Windows:
     *space, channels = shape
     if len(space) not in (1, 2):
         raise ParameterError("Network", "input shape", "(length, channels) or (height, width, channels)", shape)
+    if isinstance(field, Views):
+        length = math.prod(space)
+        field.check_length(length)
+        return Windows((length,), (field.size,), (1,), channels, views=field)
     reach = tuple(space) if field is None else per_axis(field, len(space), "Network", "field")
     step = per_axis(stride, len(space), "Network", "stride")
     if any(f > n for f, n in zip(reach, space)):
         raise ParameterError("Network", "field", f"at most the input's size {tuple(space)}", reach)
-    return Windows(tuple(space), reach, step, channels)
+    if border == "wrap" and any(n % s for n, s in zip(space, step)):
+        raise ParameterError("Network", "stride", f"a divisor of the input's size {tuple(space)} where the border is 'wrap'", step)
+    return Windows(tuple(space), reach, step, channels, border)

@@ -1,9 +1,10 @@
-"""Alignment: how far a network's filters point along the task's signal."""
+"""Alignment: how far a network's filters (those of the first layer, where there are more) point along the task's signal."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from separatrix.networks import Layout, Params
+from separatrix.networks.layout import first_layer
 from separatrix.probes.base import Moment, probe, require_direction
 
 
@@ -37,7 +38,7 @@ def unit_mean(values: Float[Array, "groups width"], layout: Layout) -> Float[Arr
 def _best_place(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Int[Array, "groups width 1"]:
     # Padded patches have inner product 0, which would beat patches that all point away from the signal.
     real = layout.inside.reshape(-1, layout.windows.channels).max(1) > 0
-    return jnp.argmax(jnp.where(real, along(params.weights, direction, layout), -jnp.inf), axis=-1, keepdims=True)
+    return jnp.argmax(jnp.where(real, along(first_layer(params.weights), direction, layout), -jnp.inf), axis=-1, keepdims=True)
 
 
 def _at(values: Float[Array, "groups width area"], place: Int[Array, "groups width 1"]) -> Float[Array, "groups width"]:
@@ -45,7 +46,7 @@ def _at(values: Float[Array, "groups width area"], place: Int[Array, "groups wid
 
 
 def _best(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Float[Array, "groups width"]:
-    return _at(along(params.weights, direction, layout), _best_place(params, direction, layout))
+    return _at(along(first_layer(params.weights), direction, layout), _best_place(params, direction, layout))
 
 
 @probe("alignment", needs="direction")
@@ -53,7 +54,7 @@ def alignment(moment: Moment) -> Float[Array, ""]:
     """<w, w*>/||w||, the mean over units; a unit that sees several patches counts by its best one."""
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
-    norm = jnp.linalg.norm(moment.params.weights, axis=-1)
+    norm = jnp.linalg.norm(first_layer(moment.params.weights), axis=-1)
     return unit_mean(inner / jnp.where(norm > 0, norm, 1.0), moment.layout)
 
 
@@ -62,7 +63,7 @@ def drift(moment: Moment) -> Float[Array, ""]:
     """The norm of the part of a unit's weights that is orthogonal to the signal at its best patch, the mean over units."""
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
-    total = jnp.sum(moment.params.weights**2, -1)
+    total = jnp.sum(first_layer(moment.params.weights) ** 2, -1)
     return unit_mean(jnp.sqrt(jnp.maximum(total - inner**2, 0.0)), moment.layout)
 
 
@@ -73,5 +74,5 @@ def signal_gradient(moment: Moment) -> Float[Array, ""]:
     if moment.gradient.weights is None:
         return jnp.zeros(())
     place = _best_place(moment.params, direction, moment.layout)
-    push = -along(moment.gradient.weights, direction, moment.layout)
+    push = -along(first_layer(moment.gradient.weights), direction, moment.layout)
     return unit_mean(_at(push, place), moment.layout)

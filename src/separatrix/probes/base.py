@@ -1,4 +1,4 @@
-"""What a probe is: a function of a moment of training to one number."""
+"""What a probe is: a function of a moment of training to one number, or to a few with names."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -27,23 +27,33 @@ class Moment(NamedTuple):
     direction: Float[Array, " channels"] | None  # the task's signal, where it has one
     train: Rows
     test: Rows
+    loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = None  # the training loss as a function of the trained parts
+    moving: dict[str, Array] | None = None  # the trained parts
+    task: Any = None
+    memory: Any = None  # what this probe left at the last measurement, for probes that remember
 
 
 class Probe(NamedTuple):
-    """A named measurement, with what it needs: "direction" (a task with a signal) or "start" (a network that starts in another).
+    """A named measurement, with what it needs.
+
+    `needs` is "direction" (a task with a signal), "start" (a network that starts in another), "regression" (a task with noiseless
+    labels) or nothing. A measurement is a number, or a dictionary of numbers: {"": 1.0, "residual": 0.1} of the probe `sharpness`
+    become `sharpness` and `sharpness.residual`. A probe that remembers has `recall`, from the trained parts to its first memory; its
+    measurement is then a pair, with what the next one will find in `moment.memory`.
 
     >>> Probe(lambda moment: moment.loss).needs
     ''
     """
 
-    measure: Callable[[Moment], Float[Array, ""]]
+    measure: Callable[[Moment], Any]
     needs: str = ""
+    recall: Callable[[dict[str, Array]], Any] | None = None
 
 
 PROBES: dict[str, Probe] = {}
 
 
-def probe(name: str, needs: str = "") -> Callable[[Callable[[Moment], Array]], Callable[[Moment], Array]]:
+def probe(name: str, needs: str = "", recall: Callable[[dict[str, Array]], Any] | None = None) -> Callable[[Any], Any]:
     """Register a function as the probe `name`, so that a trial can ask for it.
 
     >>> @probe("always-one")
@@ -53,8 +63,8 @@ def probe(name: str, needs: str = "") -> Callable[[Callable[[Moment], Array]], C
     True
     """
 
-    def register(measure: Callable[[Moment], Array]) -> Callable[[Moment], Array]:
-        PROBES[name] = Probe(measure, needs)
+    def register(measure: Callable[[Moment], Any]) -> Callable[[Moment], Any]:
+        PROBES[name] = Probe(measure, needs, recall)
         return measure
 
     return register

@@ -1,5 +1,8 @@
 """Norms of parameters and gradients, and how far a network has left the subspace it started in."""
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -9,13 +12,14 @@ from separatrix.networks.embeddings import Distance
 from separatrix.probes.base import Moment, probe
 
 
-def norm(part: Float[Array, "..."] | None) -> Float[Array, ""]:
-    """The Euclidean norm of a part of the parameters, 0 where the network has no such part.
+def norm(part: Any) -> Float[Array, ""]:
+    """The Euclidean norm of a part of the parameters, over all layers together; 0 where the network has no such part.
 
     >>> float(norm(None))
     0.0
     """
-    return jnp.zeros(()) if part is None else jnp.sqrt(jnp.sum(jnp.square(part)))
+    leaves = jax.tree.leaves(part)
+    return jnp.sqrt(sum((jnp.sum(jnp.square(leaf)) for leaf in leaves[1:]), jnp.sum(jnp.square(leaves[0])))) if leaves else jnp.zeros(())
 
 
 @probe("weight_norm")
@@ -27,7 +31,7 @@ def weight_norm(moment: Moment) -> Float[Array, ""]:
 @probe("weight_shift")
 def weight_shift(moment: Moment) -> Float[Array, ""]:
     """Norm of what training has changed in the hidden weights."""
-    return norm(moment.params.weights - moment.initial.weights)
+    return norm(jax.tree.map(jnp.subtract, moment.params.weights, moment.initial.weights))
 
 
 @probe("readout_norm")

@@ -1,9 +1,10 @@
-"""Risk: the share of wrong signs, ties counted ½."""
+"""Risk: the share of wrong signs, or of wrong classes; ties count as a fair draw among them."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from separatrix.learners import Rows
+from separatrix.learners.losses import one_hot
 from separatrix.networks import Layout, Network, Params
 from separatrix.probes.base import Moment, probe
 
@@ -18,6 +19,19 @@ def sign_risk(scores: Float[Array, " rows"], y: Float[Array, " rows"], weight: F
     return weight @ (0.5 * (1.0 - jnp.sign(scores * y)))
 
 
+def class_risk(scores: Float[Array, "rows outputs"], y: Float[Array, " rows"], weight: Float[Array, " rows"]) -> Float[Array, ""]:
+    """The weighted share of rows whose highest score is not their class's; t classes that tie for it share it, 1/t each.
+
+    >>> import jax.numpy as jnp
+    >>> scores = jnp.array([[0.0, 2.0, 1.0], [3.0, 1.0, 3.0], [0.0, 0.0, 5.0], [1.0, 1.0, 1.0]])
+    >>> round(float(class_risk(scores, jnp.array([1.0, 0.0, 1.0, 2.0]), jnp.full(4, 0.25))), 4)
+    0.5417
+    """
+    top = (scores == scores.max(-1, keepdims=True)).astype(scores.dtype)
+    right = (top * one_hot(y, scores)).sum(-1) / top.sum(-1)
+    return weight @ (1.0 - right)
+
+
 def network_risk(network: Network, params: Params, layout: Layout, rows: Rows) -> Float[Array, ""]:
     """The risk of a network on rows.
 
@@ -28,7 +42,10 @@ def network_risk(network: Network, params: Params, layout: Layout, rows: Rows) -
     >>> float(network_risk(network, Params(jnp.ones((1, 1, 2))), network.layout((2, 1)), rows))
     0.0
     """
-    return sign_risk(network.scores(params, rows.patches, layout), rows.y, rows.weight)
+    scores = network.scores(params, rows.patches, layout)
+    if rows.clean is not None:  # a regression: the excess risk
+        return rows.weight @ jnp.square(scores - rows.clean)
+    return (sign_risk if network.outputs == 1 else class_risk)(scores, rows.y, rows.weight)
 
 
 @probe("risk")

@@ -10,7 +10,7 @@ from separatrix.report.facts import facts_of, history_of
 from separatrix.report.numbers import NOTHING, cell, interval, number
 from separatrix.report.points import hidden_points
 from separatrix.report.reading import VERDICTS, RunFiles
-from separatrix.studies import PAPERS, Figure
+from separatrix.studies import PAPERS, Figure, Heatmap
 
 MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
 
@@ -55,7 +55,7 @@ class FigureView:
 
     anchor: str
     file: str
-    figure: Figure
+    figure: Figure | Heatmap
     hidden: str
 
 

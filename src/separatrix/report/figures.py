@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from separatrix.engine.ledger import write_whole
 from separatrix.errors import ParameterError
+from separatrix.report.heatmap import draw_cells, set_ticks
 from separatrix.report.looks import GREY, looks_of
 from separatrix.report.looks import look_key as key_of
 from separatrix.report.marks import (
@@ -30,7 +31,7 @@ from separatrix.report.marks import (
 from separatrix.report.points import Points, offsets_of, places_of, points_of
 from separatrix.report.scales import clip, limits, set_categories, set_scale
 from separatrix.report.svg import BLACK, INK, inlined, standalone
-from separatrix.studies import Figure, Series
+from separatrix.studies import Figure, Heatmap, Series
 
 WIDTH, HEIGHT = 5.4, 3.5  # inches; small, so that letters stay readable when a phone shrinks the picture
 FORMATS = (".pdf", ".svg", ".png")
@@ -49,7 +50,7 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def draw(figure: Figure, prefix: str = "f-") -> str:
+def draw(figure: Figure | Heatmap, prefix: str = "f-") -> str:
     """A figure as SVG text to stand inside a page: transparent, its letters and axes in the text's colour.
 
     The names inside the SVG start with `prefix`, so that several figures can stand on one page.
@@ -62,7 +63,7 @@ def draw(figure: Figure, prefix: str = "f-") -> str:
     return draw_twice(figure, prefix)[0]
 
 
-def draw_twice(figure: Figure, prefix: str = "f-") -> tuple[str, str]:
+def draw_twice(figure: Figure | Heatmap, prefix: str = "f-") -> tuple[str, str]:
     """The same drawing as SVG text for a page and for a file of its own.
 
     >>> from separatrix.studies import Axis
@@ -74,7 +75,7 @@ def draw_twice(figure: Figure, prefix: str = "f-") -> tuple[str, str]:
     return inlined(svg, figure.title, prefix), standalone(svg)
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
     """Draw a figure into a PDF, SVG or PNG file, as its name says.
 
     >>> import tempfile
@@ -119,7 +120,14 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
     return out.getvalue()
 
 
-def _canvas(figure: Figure, ink: str) -> Canvas:
+def _canvas(figure: Figure | Heatmap, ink: str) -> Canvas:
+    if isinstance(figure, Heatmap):
+        canvas = Canvas(figsize=(WIDTH, 1.2 + 0.5 * max(3, len(figure.rows))), dpi=100, layout="constrained", facecolor="white")
+        axes = canvas.add_subplot()
+        _dress(axes, figure, ink)
+        draw_cells(axes, figure, ink)
+        set_ticks(axes, figure, ink)
+        return canvas
     places = places_of(figure)
     looks = looks_of(figure.series)
     arrays = [points_of(each, places, figure.x.log and places is None, figure.y.log) for each in figure.series]
@@ -201,7 +209,7 @@ def _columns(labels: list[str]) -> int:
     return min(fitting, key=lambda columns: (-(-len(labels) // columns), columns))
 
 
-def _dress(axes: Axes, figure: Figure, ink: str) -> None:
+def _dress(axes: Axes, figure: Figure | Heatmap, ink: str) -> None:
     axes.set_facecolor("none")
     axes.set_xlabel(clip(figure.x.label, 70), color=ink)
     axes.set_ylabel(clip(figure.y.label, 44), color=ink)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.studies import Figure, Series
+from separatrix.studies import Figure, Heatmap, Series
 
 SMALLEST, LARGEST = 1e-100, 1e100  # beyond these, axis arithmetic overflows
 
@@ -50,7 +50,7 @@ def points_of(series: Series, places: dict[str, int] | None = None, log_x: bool 
     return Points(x, y, low, high, given - int((np.isfinite(x) & np.isfinite(y)).sum()))
 
 
-def hidden_points(figure: Figure) -> dict[str, tuple[int, int]]:
+def hidden_points(figure: Figure | Heatmap) -> dict[str, tuple[int, int]]:
     """The series of which a figure cannot show all points (those at or below zero on a logarithmic axis): how many of how many.
 
     >>> from separatrix.studies import Axis
@@ -66,7 +66,7 @@ def hidden_points(figure: Figure) -> dict[str, tuple[int, int]]:
     return {label: counts for label, counts in out.items() if counts[0]}
 
 
-def places_of(figure: Figure) -> dict[str, int] | None:
+def places_of(figure: Figure | Heatmap) -> dict[str, int] | None:
     """The positions of the categories, in order of appearance; None where x is a number.
 
     >>> from separatrix.studies import Axis

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.errors import SeparatrixError, shown
-from separatrix.studies import Figure, figure_from
+from separatrix.studies import Figure, Heatmap, figure_from
 
 VERDICTS = ("supported", "refuted", "undecided")
 ROLES = ("measured", "samples", "law", "bound", "baseline")
@@ -27,7 +27,7 @@ class RunFiles:
 
     claims: list[dict[str, Any]]
     outcomes: dict[str, dict[str, Any]]
-    figures: dict[str, list[Figure]]
+    figures: dict[str, list[Figure | Heatmap]]
     runs: list[dict[str, Any]]
 
 
@@ -127,7 +127,7 @@ def _check_claim(claim: Any, where: str) -> None:
             _numbers(list(_need(evidence, "baselines", dict, where).values()), "baselines", where)
 
 
-def _check_outcome(outcome: dict[str, Any], where: str) -> list[Figure]:
+def _check_outcome(outcome: dict[str, Any], where: str) -> list[Figure | Heatmap]:
     for key in ("title", "summary", "command"):
         _need(outcome, key, str, where)
     for note in _need(outcome, "notes", list, where):
@@ -144,12 +144,14 @@ def _check_outcome(outcome: dict[str, Any], where: str) -> list[Figure]:
     return [_figure(plain, where) for plain in _need(outcome, "figures", list, where)]
 
 
-def _figure(plain: Any, where: str) -> Figure:
+def _figure(plain: Any, where: str) -> Figure | Heatmap:
     for key in ("name", "title", "caption"):
         _need(plain, key, str, where)
     for key in ("x", "y"):
         _need(_need(plain, key, dict, where), "label", str, where)
-    for series in _need(plain, "series", list, where):
+    if "hatched" in plain:
+        _check_cells(plain, where)
+    for series in [] if "hatched" in plain else _need(plain, "series", list, where):
         _need(series, "label", str, where)
         size = len(_need(series, "x", list, where))
         for key in ("y", "low", "high"):
@@ -163,6 +165,23 @@ def _figure(plain: Any, where: str) -> Figure:
         return figure_from(plain)
     except (KeyError, TypeError, AttributeError) as error:
         raise SeparatrixError(f"{where} is damaged: its figure {plain['name']!r} cannot be read; run the study again") from error
+
+
+def _check_cells(plain: dict[str, Any], where: str) -> None:
+    """The grids of a map have a row for each of its rows and an entry for each of its columns."""
+    _need(_need(plain, "z", dict, where), "label", str, where)
+    height, width = len(_need(plain, "rows", list, where)), len(_need(plain, "columns", list, where))
+    for key, kind in (("values", None), ("texts", str), ("hatched", bool)):
+        grid = _need(plain, key, list, where)
+        if len(grid) != height or not all(isinstance(row, list) and len(row) == width for row in grid):
+            raise SeparatrixError(
+                f"{where} is damaged: the `{key}` of {plain['name']!r} do not fit its rows and columns; run the study again"
+            )
+        for row in grid:
+            if kind is None:
+                _numbers(row, key, where)
+            elif not all(isinstance(each, kind) for each in row):
+                raise SeparatrixError(f"{where} is damaged: the `{key}` of {plain['name']!r} must be {_WORDS[kind]}; run the study again")
 
 
 def _numbers(values: list[Any], key: str, where: str) -> None:

@@ -1,41 +1,22 @@
-"""Study `equivariance`: what the lower bounds of Lahoti et al. rest on, measured as a number.
-
-A network with a learner is equivariant under a group when training on transformed data from a transformed start gives the
-transformed predictor. The gap is the relative distance between the two predictors on fresh inputs: rounding for an equivariant
-pair, of order one for another.
-"""
+"""Study `equivariance`: what the lower bounds of Lahoti et al. rest on, measured as a number."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from separatrix.engine import Lab
 from separatrix.errors import check_choice
 from separatrix.inference.intervals import median_interval
-from separatrix.learners import Learner, Ramp, Rows, descend, empirical_loss, network_at
-from separatrix.networks import Network, Params
-from separatrix.streams import named
+from separatrix.learners import Learner, Ramp
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
 from separatrix.studies.signal.recipes import NETWORKS, signal_network
 from separatrix.studies.study import Study, seeds_from
+from separatrix.studies.symmetry import EQUIVARIANT, GROUPS, equivariance_gaps
 from separatrix.tasks import SignalTask
 
-GROUPS = {
-    "orthogonal": "all orthogonal maps of the input, O(kd)",
-    "permutation": "permutations of all coordinates",
-    "patchwise": "an orthogonal map in each patch, and permutations of patches",
-    "shared": "one orthogonal map for all patches",
-}
-# Where a group acts on a network's weights; elsewhere the start is left as it is, and the gap shows the difference.
-ACTS = {"FCN": set(GROUPS), "LCN": {"patchwise", "shared"}, "CNN": {"shared"}}
 LEARNERS = ("sgd", "adam", "rmsprop", "adadelta")
 ADAPTIVE = LEARNERS[1:]
-EQUIVARIANT = 0.01  # float32 rounding, amplified by training, stays well below; a broken symmetry lies far above
 
 CITATION = "lower bounds for equivariant algorithms; specification of the audit"
 CONDITIONS = "full-batch training of one hidden layer on the signal task from a start that the group transforms with the data"
@@ -54,76 +35,6 @@ CNN_GD = _claim("cnn-gd", "Gradient descent on the CNN is equivariant under one 
 SMALLER = _claim(
     "smaller-groups", "The LCN and the CNN are not equivariant under all orthogonal maps: the FCN's lower bound does not bind them."
 )
-
-
-def draw_element(group: str, patches: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-    """A random element of a group, as an orthogonal matrix on the whole input.
-
-    >>> q = draw_element("patchwise", 3, 2, np.random.default_rng(0))
-    >>> bool(np.allclose(q @ q.T, np.eye(6)))
-    True
-    """
-    check_choice("draw_element", "group", group, GROUPS)
-
-    def haar(size: int) -> np.ndarray:
-        q, r = np.linalg.qr(rng.standard_normal((size, size)))
-        return q * np.sign(np.diag(r))
-
-    size = patches * dimension
-    if group == "orthogonal":
-        return haar(size)
-    if group == "permutation":
-        return np.eye(size)[rng.permutation(size)]
-    if group == "shared":
-        return np.kron(np.eye(patches), haar(dimension))
-    out, order = np.zeros((size, size)), rng.permutation(patches)
-    for target, source in enumerate(order):
-        out[target * dimension : (target + 1) * dimension, source * dimension : (source + 1) * dimension] = haar(dimension)
-    return out
-
-
-def transform_params(network: str, params: Params, element: np.ndarray, group: str) -> Params:
-    """The start that belongs to transformed inputs: every unit's weights moved by the same map, where the group acts on them.
-
-    >>> params = Params(jnp.ones((1, 2, 4)))
-    >>> transform_params("FCN", params, np.eye(4), "orthogonal").weights.shape
-    (1, 2, 4)
-    """
-    if group not in ACTS[network]:
-        return params
-    groups, _, span = params.weights.shape
-    q = jnp.asarray(element, params.weights.dtype)
-    if network == "FCN":
-        return params._replace(weights=params.weights @ q.T)
-    if network == "CNN":
-        return params._replace(weights=params.weights @ q[:span, :span].T)
-    blocks = q.reshape(groups, span, groups, span)  # to patch, to coordinate, from patch, from coordinate
-    return params._replace(weights=jnp.einsum("asbt,bft->afs", blocks, params.weights))
-
-
-def trained_scores(network: Network, learner: Learner, shape: tuple[int, int]) -> Callable[..., Any]:
-    """A compiled function from a start, training data and test inputs to the trained network's scores on the test inputs.
-
-    >>> from separatrix.networks import CNN
-    >>> network = CNN(field=1)
-    >>> train = trained_scores(network, Learner(rate=0.1, steps=2), (3, 2))
-    >>> x = jnp.ones((5, 3, 2))
-    >>> train(network.init(jax.random.key(0), (3, 2)), x, jnp.ones(5), x).shape
-    (5,)
-    """
-    layout = network.layout(shape)
-
-    @jax.jit
-    def train(params: Params, x: Any, y: Any, test: Any) -> Any:
-        rows = Rows(layout.windows.patches(x), y, jnp.full(len(y), 1.0 / len(y)))
-
-        def loss(now: Params, step: Any) -> dict[str, Any]:
-            return {"loss": empirical_loss(learner, network_at(learner, network, step), layout, now, rows), "risk": jnp.zeros(())}
-
-        run = descend(learner, network, layout, params, lambda step: rows, loss, [0, learner.steps])
-        return network.scores(run.params, layout.windows.patches(test), layout)
-
-    return train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,31 +64,10 @@ def audit(s: EquivarianceSettings, network: str, optimizer: str) -> dict[str, li
     """
     check_choice("audit", "network", network, NETWORKS)
     check_choice("audit", "optimizer", optimizer, LEARNERS)
-    task = SignalTask(s.patches, s.dimension, s.noise)
     rates = {"sgd": {"CNN": 3.0, "LCN": 1.5 * s.patches, "FCN": 3.0 * s.patches}[network], "adadelta": 30.0}
     learner = Learner(rate=rates.get(optimizer, 0.02), steps=s.steps, optimizer=optimizer, projection="ball", lsa_bias=Ramp(0.0, s.bias))
-    model = signal_network(network, s.patches, s.bias)
-    train = trained_scores(model, learner, task.shape)
-    gaps: dict[str, list[float]] = {group: [] for group in GROUPS}
-    for seed in seeds_from(s.seed, s.draws):
-        key = jax.random.key(seed)
-        truth = task.truth(named(key, "truth"))
-        x, y, _ = task.draw(named(key, "train"), s.samples, truth)
-        test = task.draw(named(key, "test"), 512, truth).x
-        start = model.init(named(key, "init"), task.shape)
-        plain = train(start, x, y, test)
-        size = jnp.linalg.norm(plain)
-        for number, group in enumerate(GROUPS):
-            element = draw_element(group, s.patches, s.dimension, np.random.default_rng([seed, number]))
-            q = jnp.asarray(element, x.dtype)
-
-            def moved(inputs: Any, q: Any = q) -> Any:
-                return (inputs.reshape(len(inputs), -1) @ q.T).reshape(inputs.shape)
-
-            turned = train(transform_params(network, start, element, group), moved(x), y, moved(test))
-            # Networks that answer 0 everywhere on both sides agree.
-            gaps[group].append(float(jnp.linalg.norm(turned - plain) / jnp.maximum(jnp.maximum(size, jnp.linalg.norm(turned)), 1e-30)))
-    return gaps
+    task = SignalTask(s.patches, s.dimension, s.noise)
+    return equivariance_gaps(task, signal_network(network, s.patches, s.bias), learner, s.samples, seeds_from(s.seed, s.draws))
 
 
 class Equivariance(Study[EquivarianceSettings]):

@@ -56,6 +56,36 @@ class Figure:
 
 
 @dataclasses.dataclass(frozen=True)
+class Heatmap:
+    """A figure of one number over two lists: a grid of coloured cells with their texts.
+
+    `columns` and `rows` are the ticks of x and y (the first row stands at the bottom); `values`, row by row, give the colours, None
+    where nothing is known; `texts` stand in the cells; `hatched` marks cells whose value is only a bound. `z` is what is shown.
+
+    >>> cells = Heatmap("map", "Map", Axis("r"), Axis("g"), Axis("m*", log=True), (1, 2), (1,), ((3.0, None),), (("3", "?"),), ((False, True),))
+    >>> cells.values[0][0], figure_from(_clean(dataclasses.asdict(cells))) == cells
+    (3.0, True)
+    """
+
+    name: str
+    title: str
+    x: Axis
+    y: Axis
+    z: Axis
+    columns: tuple[Any, ...]
+    rows: tuple[Any, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    texts: tuple[tuple[str, ...], ...]
+    hatched: tuple[tuple[bool, ...], ...]
+    caption: str = ""
+
+    @property
+    def series(self) -> tuple[Series, ...]:
+        """No series: a map has cells."""
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
 class TableData:
     """A table of a report: column names and rows of plain values.
 
@@ -78,7 +108,7 @@ class Outcome:
     """
 
     findings: tuple[Finding, ...]
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure | Heatmap, ...] = ()
     tables: tuple[TableData, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -92,12 +122,17 @@ class Outcome:
         }
 
 
-def figure_from(plain: dict[str, Any]) -> Figure:
-    """A figure from its plain values.
+def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
+    """A figure from its plain values; one with cells is a map.
 
     >>> figure_from(_clean(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
     'Risk'
     """
+    if "hatched" in plain:
+        axes = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
+        grids = {key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")}
+        ticks = {key: tuple(plain[key]) for key in ("columns", "rows")}
+        return Heatmap(plain["name"], plain["title"], **axes, **ticks, **grids, caption=plain["caption"])
     listed: list[dict[str, Any]] = [{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()} for each in plain["series"]]
     series = tuple(Series(**each) for each in listed)
     return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])

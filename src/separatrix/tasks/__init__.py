@@ -1,7 +1,13 @@
 """Tasks: distributions with known structure."""
 
 from separatrix.tasks.base import Sample, Task
+from separatrix.tasks.digits import DigitSequenceTask
 from separatrix.tasks.patterns import PatternTask, PatternTruth
+from separatrix.tasks.regression import RegressionTask, Teacher
 from separatrix.tasks.signal import SignalTask
+from separatrix.tasks.sphere import ConeTask, PatchSphereTask, RepeatedPointTask, SphereTask, VocabularyTask
 
-__all__ = ["PatternTask", "PatternTruth", "Sample", "SignalTask", "Task"]
+__all__ = [
+    "ConeTask", "DigitSequenceTask", "PatchSphereTask", "PatternTask", "PatternTruth", "RegressionTask", "RepeatedPointTask",
+    "Sample", "SignalTask", "SphereTask", "Task", "Teacher", "VocabularyTask",
+]  # fmt: skip

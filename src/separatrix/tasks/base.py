@@ -3,6 +3,7 @@
 import abc
 from typing import Any, NamedTuple
 
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from separatrix.errors import SeparatrixError
@@ -59,9 +60,31 @@ class Task(Spec):
         del key, within
         return None
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Stored arrays that rows are drawn from, such as the images of a data set; the same objects at every call.
+
+        A program takes them once for all trials of a batch. What they are must be part of the task's identity (see
+        `separatrix.data.pinned`), so that a ledger never mixes rows of different data.
+        """
+        return {}
+
+    def bind(self, truth: Any, arrays: dict[str, Any]) -> Any:
+        """The truth together with the stored arrays (on the device by now): what `draw` is given as `truth`."""
+        del arrays
+        return truth
+
+    def draw_test(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
+        """Rows to test on; a task with a test split of its own draws them there."""
+        return self.draw(key, rows, truth, within)
+
     def direction(self, truth: Any) -> Float[Array, " channels"] | None:
         """The unit vector that a unit's weights should align with, where the task has one."""
         del truth
+        return None
+
+    def clean(self, x: Float[Array, "rows ..."], truth: Any) -> Float[Array, " rows"] | None:
+        """The noiseless labels of inputs, where the task is a regression; its risk is then the mean squared distance to them."""
+        del x, truth
         return None
 
     def population(self, truth: Any) -> Sample:
@@ -75,4 +98,4 @@ class Task(Spec):
 
     def sample(self, key: Key[Array, ""], rows: int) -> Sample:
         """Draw a truth and `rows` labelled inputs of it."""
-        return self.draw(named(key, "rows"), rows, self.truth(named(key, "truth")))
+        return self.draw(named(key, "rows"), rows, self.bind(self.truth(named(key, "truth")), self.arrays()))

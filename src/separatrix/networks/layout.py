@@ -1,0 +1,183 @@
+"""How a network lies over its input: parameters, frames, windows, and which windows share their weights."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from separatrix.errors import ParameterError
+from separatrix.networks.windows import Windows, per_axis
+
+
+class Params(NamedTuple):
+    """The parameters of a network; parts that a network does not have are None.
+
+    Weights and biases of a network with several hidden layers are tuples, one array a layer.
+
+    >>> Params(weights=1.0).readout is None
+    True
+    """
+
+    weights: Any  # (groups, width, span): one group per position (local), per run of positions (grouped), or one in all
+    bias: Any = None  # (groups, width)
+    readout: Any = None  # (positions, width), or (width,) when pooled; a last axis for several outputs
+    offset: Any = None  # (), or (outputs,)
+
+
+class Frame(NamedTuple):
+    """The sizes that a program's arrays have, at least as large as those of the trials it serves.
+
+    >>> Frame(shape=(4, 3), width=2).width
+    2
+    """
+
+    shape: tuple[int, ...]
+    width: int
+
+
+class Layout(NamedTuple):
+    """A network laid over an input: its windows at the frame's size and which entries are real rather than padding.
+
+    >>> from separatrix.networks import FCN
+    >>> FCN(width=2).layout((4, 3)).windows.span
+    12
+    """
+
+    windows: Windows
+    groups: int
+    width: int
+    inside: Float[Array, "..."]  # over the window, 1 where an entry is real
+    units: Float[Array, "positions width"]  # 1 where a hidden unit is real
+    positions: Any  # the real number of windows
+    fan_in: Any  # the real number of inputs of a unit
+    member: Float[Array, "positions groups"] | None = None  # which group each window belongs to, where several share weights
+    deeper: tuple[Any, ...] = ()  # the layouts of further hidden layers
+    ends: tuple[Any, Any] | None = None  # `units` and `positions` of what the readout reads, where that is not this layer
+    whole: Windows | None = None  # where rows are kept whole rather than cut into patches
+
+    @property
+    def read(self) -> tuple[Float[Array, "positions width"], Any]:
+        """Which units the readout reads, and the real number of their positions."""
+        return self.ends or (self.units, self.positions)
+
+    def cut(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
+        """A batch as this network takes it: cut into the patches of its windows, or kept whole.
+
+        >>> from separatrix.networks import CNN
+        >>> x = jnp.zeros((5, 4, 4, 1))
+        >>> CNN(field=3).layout((4, 4, 1)).cut(x).shape, CNN(field=3, depth=2, next_field=1).layout((4, 4, 1)).cut(x).shape
+        ((4, 9, 5), (1, 16, 5))
+        """
+        return (self.whole or self.windows).patches(x)
+
+    def spread(self, part: Float[Array, "groups ..."]) -> Float[Array, "positions ..."]:
+        """Weights or biases of groups, copied to the windows of each group; others as they are.
+
+        >>> from separatrix.networks import CNN
+        >>> layout = CNN(field=1, groups=2).layout((4, 1))
+        >>> layout.spread(jnp.array([[3.0], [5.0]])).ravel().tolist()
+        [3.0, 3.0, 5.0, 5.0]
+        """
+        # A product with zeros and ones: unlike a gather, its gradient is a sum in a fixed order, also on a GPU.
+        return part if self.member is None else jnp.tensordot(self.member, part, 1)
+
+
+def lay(network: Any, where: Windows, width: int, shape: tuple[Any, ...], counts: tuple[Any, ...]) -> Layout:
+    """One hidden layer over windows `where` of the frame's size; `shape` and `counts` are the real sizes, which may be traced.
+
+    >>> from separatrix.networks import FCN, windows
+    >>> lay(FCN(width=2), windows((4, 3), None, 1), 2, (4, 3), (1,)).fan_in
+    12
+    """
+    if network.connectivity == "full":
+        real = [jnp.arange(n) < true for n, true in zip((*where.space, where.channels), shape)]
+        positions, fan_in = 1, product(shape)
+    else:
+        real = [jnp.ones(f, bool) for f in where.field] + [jnp.arange(where.channels) < shape[-1]]
+        positions, fan_in = product(counts), product(where.field) * shape[-1]
+    inside = real[0].astype(jnp.float32)
+    for axis in real[1:]:
+        inside = inside[..., None] * axis
+    along = tiles(where.counts, network.groups)
+    member = membership(where, counts, along) if product(along) > 1 else None
+    units = real_units(where.positions, positions, width, network.width)
+    return Layout(where, network.count_groups(where), width, inside, units, positions, fan_in, member)
+
+
+def real_units(positions: int, real_positions: Any, width: int, real_width: Any) -> Float[Array, "positions width"]:
+    """1 where a hidden unit is real, 0 where it is padding: padding lengthens 1-D inputs only, so the real windows are the first ones.
+
+    >>> real_units(2, 1, 2, 2).tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    return ((jnp.arange(positions) < real_positions)[:, None] & (jnp.arange(width) < real_width)).astype(jnp.float32)
+
+
+def first_layer(part: Any) -> Any:
+    """The first hidden layer's weights or biases, whether there are more layers or not.
+
+    >>> first_layer((1.0, 2.0)), first_layer(3.0)
+    (1.0, 3.0)
+    """
+    return part[0] if isinstance(part, tuple) else part
+
+
+def product(numbers: Any) -> Any:
+    """The product of numbers, some of which may be traced.
+
+    >>> product((2, 3))
+    6
+    """
+    out: Any = 1
+    for number in numbers:
+        out = out * number
+    return out
+
+
+def tiles(counts: tuple[int, ...], groups: Any) -> tuple[int, ...]:
+    """The number of groups along each axis of windows, or one sentence.
+
+    >>> tiles((6,), 3), tiles((4, 4), (2, 1)), tiles((4, 4), None)
+    ((3,), (2, 1), (1, 1))
+    >>> tiles((6,), 7)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `groups` of Network must be at most the number of positions (6,), got (7,)
+    """
+    if groups is None or groups == 1:
+        return (1,) * len(counts)
+    if len(counts) > 1 and not isinstance(groups, tuple):
+        raise ParameterError("Network", "groups", f"a tuple of {len(counts)} positive integers for this input, or 1", groups)
+    out = per_axis(groups, len(counts), "Network", "groups")
+    if any(g > n for g, n in zip(out, counts)):
+        raise ParameterError("Network", "groups", f"at most the number of positions {counts}", out)
+    return out
+
+
+def group_of(counts: Any, along: tuple[int, ...], frame: tuple[int, ...] | None = None) -> Any:
+    """The group of every window: window p of n along an axis with g groups is in group floor(p·g/n).
+
+    `counts` may be traced; `frame` is then the number of windows in the program's arrays, and padded windows get numbers beyond
+    the last group.
+
+    >>> group_of((5,), (2,)).tolist(), group_of((2, 4), (1, 2)).tolist()
+    ([0, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1])
+    """
+    out: Any = 0
+    for axis, (count, g) in enumerate(zip(counts, along)):
+        size = count if frame is None else frame[axis]
+        here = np.arange(size) * g // count if isinstance(count, int | np.integer) else jnp.arange(size) * g // count
+        out = here if axis == 0 else (out[:, None] * g + here).reshape(-1)
+    return out
+
+
+def membership(where: Windows, counts: Any, along: tuple[int, ...]) -> Float[Array, "positions groups"]:
+    """The matrix with a 1 where a window (row) belongs to a group (column); padded windows belong to none.
+
+    >>> from separatrix.networks import windows
+    >>> membership(windows((3, 1), 1, 1), (3,), (2,)).tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    total = int(np.prod(along))
+    return jax.nn.one_hot(group_of(counts, along, where.counts), total, dtype=jnp.float32)

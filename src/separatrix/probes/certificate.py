@@ -1,0 +1,45 @@
+"""The weighted path norm of Neural Shattering as a probe: both sides of the bound, on the network as it trains."""
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from separatrix.errors import SeparatrixError
+from separatrix.networks import ReLU
+from separatrix.probes.base import Moment, probe
+from separatrix.probes.lanczos import largest_eigenvalue
+from separatrix.probes.sharpness import ITERATIONS
+from separatrix.theory.stability import Certificate, path_certificate
+
+TOLERANCE = 1e-3
+
+
+def certificate_at(moment: Moment) -> Certificate:
+    """Both sides of Σ|v_k|‖w_k‖g ≤ λ/2 - ½ + (R+1)√(2L), with λ and L those of ½·MSE over all parameters.
+
+    For fully connected networks, and shared local ones with mean pooling; others are refused, since the theorem does not speak of them.
+    """
+    network, params, layout, rows = moment.network, moment.params, moment.layout, moment.train
+    shared = network.connectivity == "shared" and network.readout == "pooled" and params.weights.shape[0] == 1
+    if not (network.connectivity == "full" or shared) or not isinstance(network.activation, ReLU) or params.readout is None:
+        raise SeparatrixError("the certificate is for ReLU networks that are full, or shared with a pooled readout")
+    patches = rows.patches.transpose(0, 2, 1).reshape(-1, rows.patches.shape[1])
+    real = (layout.units[:, :1] > 0) / layout.positions
+    weight = (real * rows.weight).reshape(-1)
+
+    def half_loss(now: dict[str, Array]) -> Array:
+        return 0.5 * rows.weight @ jnp.square(network.scores(params._replace(**now), rows.patches, layout) - rows.y)
+
+    parts = {name: part for name, part in params._asdict().items() if part is not None}
+    sharp = largest_eigenvalue(half_loss, parts, None, TOLERANCE, ITERATIONS).values
+    units = params.weights.shape[1]
+    bias = jnp.zeros(units) if params.bias is None else params.bias[0]
+    readout = params.readout.reshape(-1) * layout.units[0]
+    return path_certificate(params.weights[0], bias, readout, patches, weight, sharp, half_loss(parts), params.offset is not None)
+
+
+@probe("certificate")
+def certificate(moment: Moment) -> dict[str, Array]:
+    """The bound's left and right side, the left's share of the plain path norm, and the radius of the patches."""
+    found = certificate_at(moment)
+    share = found.left / jnp.maximum(found.path, 1e-30)
+    return {"left": found.left, "right": found.right, "share": share, "radius": found.radius}

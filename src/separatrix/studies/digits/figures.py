@@ -1,0 +1,112 @@
+"""Figures and tables of the study `digits`."""
+
+from collections.abc import Iterable
+
+from separatrix.inference.intervals import Interval, mean_interval
+from separatrix.studies.claims import Evidence, Finding
+from separatrix.studies.digits.findings import findings
+from separatrix.studies.digits.measure import NETWORKS, Cell, Results, cells, network_of, task_of
+from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
+from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.tasks.digits import LABELS
+
+PAPER = {
+    "centre": (
+        "figure3", "Parity of the three central digits",
+        "The paper says: the CNN and the LCN perform well for every n, the LCN better; the FCN degrades and is at chance at n = 19.",
+    ),
+    "ends": (
+        "figure4", "Parity of the first, middle and last digit",
+        "The paper says: for small n the FCN is much better than the CNN and the LCN; for large n all are poor. At n = 3 both labels are the same.",
+    ),
+}  # fmt: skip
+
+
+def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
+    """Accuracy against n, for both labels: Figures 3 and 4 of the paper."""
+    out = []
+    for label in LABELS:
+        name, title, words = PAPER[label]
+        series = []
+        for network in NETWORKS:
+            points = [(n, mean_interval(found)) for n in s.digits if (found := results.accuracy(label, network, n)) is not None]
+            if points:
+                series.append(_series(network, points))
+        ends = (min(s.digits), max(s.digits))
+        series.append(Series("best constant answer", ends, (results.chance,) * 2, role="baseline"))
+        caption = f"Test accuracy, mean over seeds with 95 % intervals, on {s.chosen_source()}. {words}"
+        out.append(Figure(name, title, Axis("digits n"), Axis("test accuracy"), tuple(series), caption))
+    return tuple(out)
+
+
+def curve_figure(s: DigitsSettings, results: Results) -> Figure:
+    """Accuracy while training, at the longest sequence with the central label."""
+    series = []
+    n = max(s.digits)
+    for network in NETWORKS:
+        found = results.cells.get(Cell("centre", network, n))
+        if found is not None:
+            points = [(int(step), mean_interval(found.curves[:, i])) for i, step in enumerate(found.steps)]
+            series.append(_series(network, points))
+    series.append(Series("best constant answer", (0, s.steps(n)), (results.chance,) * 2, role="baseline"))
+    caption = f"Central label, n = {n}; mean over seeds with 95 % intervals."
+    return Figure("curves", f"Learning at n = {n}", Axis("steps"), Axis("test accuracy"), tuple(series), caption)
+
+
+def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
+    """Every accuracy with its interval, beside the constant answer's, and what it cost."""
+    rows = []
+    for cell in cells(s):
+        found = results.cells.get(cell)
+        if found is None:
+            continue
+        shape, network = task_of(s, cell).shape, network_of(s.varied_by(cell.variation), cell.network)
+        accuracy = mean_interval(found.accuracy)
+        rows.append((
+            cell.variation or "as stated", cell.label, cell.digits, cell.network, _shown(accuracy), accuracy.count, round(results.chance, 4),
+            s.steps(cell.digits, cell.variation), network.parameter_count(shape), network.flops(shape), round(found.seconds, 3),
+        ))  # fmt: skip
+    columns = (
+        "choice", "label", "n", "network", "test accuracy (95 %)", "seeds", "constant answer", "steps", "parameters",
+        "FLOPs a forward pass", "seconds a trial",
+    )  # fmt: skip
+    return TableData("accuracy", "Test accuracies", columns, tuple(rows))
+
+
+def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
+    """The verdicts under other choices of what the paper leaves open, on the same lengths; None where nothing was varied."""
+    if not s.varied():
+        return None
+    only = {cell: found for cell, found in results.cells.items() if cell.variation or cell.digits in s.variation_digits}
+    rows = []
+    for variation in ("", *s.varied()):
+        judged = findings(s, Results(only, results.chance, variation))
+        what = VARIATIONS.get(variation, "as stated in the settings")
+        rows.append((variation or "as stated", what, *(_verdict(each) for each in judged)))
+    names = tuple(each.claim.id.removeprefix("malach.digits.") for each in findings(s, results))
+    lengths = ", ".join(map(str, s.variation_digits))
+    title = f"How the claims move with what the paper does not say (n = {lengths} only; first evidence with its 95 % interval)"
+    return TableData("sensitivity", title, ("choice", "what it is", *names), tuple(rows))
+
+
+def _verdict(finding: Finding) -> str:
+    if not finding.evidence:
+        return finding.verdict
+    first = finding.evidence[0] if finding.verdict == "undecided" else min(finding.evidence, key=lambda each: abs(_margin(each)))
+    return f"{finding.verdict}: {first.estimate:.3f} [{first.low:.3f}, {first.high:.3f}]"
+
+
+def _margin(evidence: Evidence) -> float:
+    return (evidence.estimate or 0.0) - (evidence.reference or 0.0)
+
+
+def _series(label: str, points: Iterable[tuple[int, Interval]]) -> Series:
+    listed = list(points)
+    return Series(
+        label, tuple(x for x, _ in listed), tuple(i.estimate for _, i in listed),
+        tuple(i.low for _, i in listed), tuple(i.high for _, i in listed),
+    )  # fmt: skip
+
+
+def _shown(interval: Interval) -> str:
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

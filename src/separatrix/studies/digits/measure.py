@@ -1,0 +1,160 @@
+"""The trials of the study `digits`, and the accuracies that they give."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from separatrix.engine import Lab, Measure, Sweep, Trial
+from separatrix.learners import Learner
+from separatrix.networks import CNN, FCN, LCN, Network
+from separatrix.studies.digits.settings import DigitsSettings
+from separatrix.studies.study import seeds_from
+from separatrix.tasks import DigitSequenceTask
+from separatrix.tasks.digits import LABELS
+
+NETWORKS = ("CNN", "LCN", "FCN")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One point of a figure: the label, the network, the number of digits, and what was varied ("" for nothing).
+
+    >>> Cell("centre", "CNN", 5).variation
+    ''
+    """
+
+    label: str
+    network: str
+    digits: int
+    variation: str = ""
+
+
+def cells(s: DigitsSettings) -> list[Cell]:
+    """Every cell. With three digits both labels are the same, and only the centre's are run.
+
+    >>> len(cells(DigitsSettings())), len(cells(DigitsSettings(variations="fine-stride")))
+    (15, 27)
+    """
+    out = []
+    for variation in ("", *s.varied()):
+        for label in LABELS:
+            for digits in s.variation_digits if variation else s.digits:
+                if digits > 3 or label == "centre":
+                    out += [Cell(label, name, digits, variation) for name in NETWORKS]
+    return out
+
+
+def network_of(s: DigitsSettings, name: str) -> Network:
+    """The three networks: full units, or windows three digits wide with as many filters.
+
+    >>> s = DigitsSettings(height=24, filters=1024)
+    >>> [network_of(s, name).parameter_count((24, 40, 1)) for name in ("CNN", "LCN", "FCN")]
+    [593921, 1775617, 985089]
+    """
+    field, stride = (s.height, 3 * s.across), (s.height, s.stride)
+    match name:
+        case "CNN":
+            return CNN(field, s.filters, stride=stride, offset=True)
+        case "LCN":
+            return LCN(field, s.filters, stride=stride, offset=True)
+        case _:
+            return FCN(s.filters, offset=True)
+
+
+def task_of(s: DigitsSettings, cell: Cell) -> DigitSequenceTask:
+    """The task of a cell.
+
+    >>> task_of(DigitsSettings(source="embedded-digits"), Cell("ends", "CNN", 5)).apart
+    2
+    """
+    s = s.varied_by(cell.variation)
+    return DigitSequenceTask.labelled(
+        cell.digits, cell.label, source=s.chosen_source(), height=s.height, width=s.across, crop=s.crop, scaling=s.scaling
+    )
+
+
+def trials_of(s: DigitsSettings, cell: Cell) -> list[Trial]:
+    """The trials of a cell, one a seed; networks with the same seed see the same sequences.
+
+    >>> len(trials_of(DigitsSettings(source="embedded-digits"), Cell("ends", "CNN", 5)))
+    4
+    """
+    learner = Learner(s.rate, s.steps(cell.digits, cell.variation), oracle="online", batch=s.batch, optimizer="adadelta")
+    measure = Measure(test=s.test, times=s.times)
+    task, network = task_of(s, cell), network_of(s.varied_by(cell.variation), cell.network)
+    seeds = seeds_from(s.seed, s.variation_seeds if cell.variation else s.seeds)
+    return [Trial(task, network, learner, 0, seed, measure, s.precision) for seed in seeds]
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What the seeds of a cell did: the accuracy of each, the accuracies along the way, and the seconds it took.
+
+    >>> Measured(np.array([0.7, 0.8]), np.array([0, 10]), np.zeros((2, 2)), 1.0).accuracy.mean().round(2)
+    np.float64(0.75)
+    """
+
+    accuracy: np.ndarray
+    steps: np.ndarray
+    curves: np.ndarray
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """The measured cells of one variation; cells with fewer than two finished seeds are missing.
+
+    >>> Results({}, 0.5).accuracy("centre", "CNN", 5) is None
+    True
+    """
+
+    cells: Mapping[Cell, Measured]
+    chance: float  # the accuracy of the best constant answer
+    variation: str = ""
+
+    def accuracy(self, label: str, network: str, digits: int) -> np.ndarray | None:
+        """The accuracy of each seed, where the cell was measured; both labels are the same for three digits."""
+        found = self.cells.get(Cell("centre" if digits == 3 else label, network, digits, self.variation))
+        return None if found is None else found.accuracy
+
+    def digits(self, label: str) -> list[int]:
+        """The n at which all three networks were measured."""
+        known = sorted({cell.digits for cell in self.cells if cell.variation == self.variation})
+        return [n for n in known if all(self.accuracy(label, name, n) is not None for name in NETWORKS)]
+
+    def of(self, variation: str) -> "Results":
+        """The same measurements, seen from another variation."""
+        return dataclasses.replace(self, variation=variation)
+
+
+def sweep_of(s: DigitsSettings) -> Sweep:
+    """All trials.
+
+    >>> len(sweep_of(DigitsSettings(source="embedded-digits")))
+    60
+    """
+    return Sweep(tuple(trial for cell in cells(s) for trial in trials_of(s, cell)))
+
+
+def measure_all(lab: Lab, s: DigitsSettings) -> Results:
+    """Run everything and gather the accuracies; a trial that did not stay finite counts as a constant answer."""
+    rows = {row["trial"]: row for row in lab.run(sweep_of(s), "digits").arrow.to_pylist()}
+    chance = 1.0 - task_of(s, cells(s)[0]).baselines()["constant"]
+    found = {}
+    for cell in cells(s):
+        mine = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
+        if len(mine) >= 2:
+            found[cell] = _measured(mine, chance)
+    return Results(found, chance)
+
+
+def _measured(rows: list[dict[str, Any]], chance: float) -> Measured:
+    def accuracy(risk: Any) -> float:
+        return 1.0 - risk if risk is not None and np.isfinite(risk) else chance
+
+    length = min(len(row["trace.step"]) for row in rows)
+    curves = np.array([[accuracy(risk) for risk in row["trace.risk"][:length]] for row in rows])
+    seconds = float(np.mean([row["run.seconds"] for row in rows]))
+    return Measured(np.array([accuracy(row["risk"]) for row in rows]), np.array(rows[0]["trace.step"][:length]), curves, seconds)

@@ -1,0 +1,67 @@
+"""Study `digits`: what three networks learn on sequences of digits."""
+
+from separatrix.data import EMBEDDED
+from separatrix.engine import Lab, Sweep
+from separatrix.notes import Note
+from separatrix.studies.digits.claims import CLAIMS
+from separatrix.studies.digits.figures import accuracy_figures, accuracy_table, curve_figure, sensitivity_table
+from separatrix.studies.digits.findings import findings
+from separatrix.studies.digits.measure import measure_all, sweep_of
+from separatrix.studies.digits.settings import SCALES, DigitsSettings
+from separatrix.studies.outcome import Outcome
+from separatrix.studies.study import Study
+
+
+class DigitsStudy(Study[DigitsSettings]):
+    """Figures 3 and 4 of Malach & Shalev-Shwartz: parity of three digits of a sequence, side by side or far apart.
+
+    >>> DigitsStudy().name, len(DigitsStudy().claims)
+    ('digits', 5)
+    """
+
+    name = "digits"
+    title = "Sequences of digits: local networks and far-apart digits"
+    summary = "Parity of three digits of a sequence against its length, side by side (Figure 3) or far apart (Figure 4), on real digits"
+    claims = CLAIMS
+    scales = SCALES
+
+    def sweeps(self, settings: DigitsSettings) -> dict[str, Sweep]:
+        return {"digits": sweep_of(settings)}
+
+    def conclude(self, lab: Lab, settings: DigitsSettings) -> Outcome:
+        s = settings
+        results = measure_all(lab, s)
+        sensitivity = sensitivity_table(s, results)
+        tables = (accuracy_table(s, results), *(() if sensitivity is None else (sensitivity,)))
+        figures = (*accuracy_figures(s, results), curve_figure(s, results))
+        return Outcome(tuple(findings(s, results)), figures, tables, _notes(s))
+
+
+def _notes(s: DigitsSettings) -> tuple[Note, ...]:
+    source = s.chosen_source()
+    notes = [
+        Note(
+            "choices",
+            "info",
+            f"What the paper does not say, and is chosen here: {s.sequences} sequences an epoch; windows move by {s.stride} pixels; digits "
+            f"are cropped '{s.crop}' and resized by averaging over areas; grey levels are scaled '{s.scaling}'; logistic loss, AdaDelta with rate "
+            f"{s.rate:g}, batches of {s.batch}; He's initialisation. Stride, crop, the loss, the rate and the batch are those of a prototype whose "
+            "results had been seen.",
+        ),
+        Note(
+            "shuffling",
+            "info",
+            "Each sequence is drawn afresh, its digits independently of each other; the paper permutes the digits of the training set in each epoch. "
+            "The difference is how often a digit is used in an epoch: equally often there, with a Poisson-like spread here. Test sequences are made "
+            "of test digits only.",
+        ),
+    ]
+    if source in EMBEDDED:
+        notes.append(
+            Note(
+                "embedded-data",
+                "warning",
+                "These are the embedded 8x8 digits, not MNIST: real, but few (1297 for training) and coarse; `separatrix data get mnist` fetches MNIST.",
+            )
+        )
+    return tuple(notes)

@@ -1,0 +1,91 @@
+"""Study `signal-map`: the samples needed over receptive field and weight sharing, from the FCN through the LCN to the CNN."""
+
+import dataclasses
+
+from separatrix.engine import Lab, Sweep
+from separatrix.notes import Note
+from separatrix.studies.outcome import Outcome
+from separatrix.studies.search import Found
+from separatrix.studies.signal_map import claims as c
+from separatrix.studies.signal_map import figures as f
+from separatrix.studies.signal_map.measure import measure_map, spot_query, tune_map
+from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot, map_trial
+from separatrix.studies.study import Study, seeds_from
+from separatrix.studies.tuning import Choice
+
+
+class SignalMap(Study[MapSettings]):
+    """Thresholds between the three networks of the paper.
+
+    >>> SignalMap().name
+    'signal-map'
+    """
+
+    name = "signal-map"
+    title = "Between the networks: locality and weight sharing as two numbers"
+    summary = (
+        "A map of the samples needed over receptive field and number of filters, with the FCN, LCN and CNN at its corners (Lahoti et al.)"
+    )
+    claims = (c.SHARING, c.LOCALITY, c.PARTS)
+    scales = SCALES
+
+    def sweeps(self, settings: MapSettings) -> dict[str, Sweep]:
+        """For each place the tuning and the most trials its search may buy, at the size where it begins."""
+        s = settings
+        tuning, seeds = seeds_from(s.seed, s.tune_seeds, purpose=1), seeds_from(s.seed, s.trials)
+        out: dict[str, Sweep] = {}
+        for spot in s.spots():
+            query = spot_query(s, spot, Choice(MapRecipe(), {}))
+            size = int(query.plan.start or query.plan.minimum)
+            if len(s.recipes()) > 1:
+                grid = (map_trial(s, spot, recipe, size, seed) for recipe in s.recipes() for seed in tuning)
+                out[f"tuning r = {spot.field}, g = {spot.groups}"] = Sweep(tuple(grid))
+            out[f"r = {spot.field}, g = {spot.groups}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds))
+        return out
+
+    def conclude(self, lab: Lab, settings: MapSettings) -> Outcome:
+        s = settings
+        tuned = tune_map(lab, s)
+        found = measure_map(lab, s, tuned)
+        findings = (
+            c.judge_growth(s, found, c.SHARING, "groups"),
+            c.judge_growth(s, found, c.LOCALITY, "field"),
+            c.judge_parts(s, found),
+        )
+        tables = (f.map_table(s, found, tuned), f.tuning_table(tuned))
+        return Outcome(findings, (f.map_figure(s, found), *f.line_figures(s, found)), tables, map_notes(s, found))
+
+
+def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
+    """What a reader must know beside the numbers.
+
+    >>> map_notes(MapSettings(), {})[0].code
+    'target'
+    """
+    notes = [
+        Note(
+            "target",
+            "info",
+            f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g} = {s.target:.4f}, R being the risk of the network "
+            f"that knows the signal; the threshold is the sample size at which half of the trials succeed. {s.steps} steps.",
+        ),
+        Note(
+            "network",
+            "info",
+            "Every place has one unit a patch and a sum readout; windows continue around the edge, so that every field has as many positions. "
+            "Unit p belongs to group floor(p·g/k). At r = k and g = k this is the FCN with k units up to a relabelling of inputs.",
+        ),
+    ]
+    if len(s.recipes()) > 1:
+        notes.append(
+            Note(
+                "tuning",
+                "info",
+                "Every place was tuned on the same grid of factors on the learning rate and the initial norm, about its own untuned threshold, on "
+                "seeds that no result uses. The untuned rates and norms are the recipes of the study `signal` at the corners, interpolated geometrically.",
+            )
+        )
+    for spot, each in found.items():
+        serious = [note for note in each.threshold.notes if note.severity != "info"]
+        notes += [dataclasses.replace(note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}") for note in serious]
+    return tuple(notes)
