@@ -16,6 +16,7 @@ LOSSES = {
     "hinge": (lambda s, y: np.maximum(0.0, 1.0 - y * s), lambda s, y: np.where(y * s < 1.0, -y, 0.0)),
     "logistic": (lambda s, y: np.logaddexp(0.0, -y * s), lambda s, y: -y / (1.0 + np.exp(y * s))),
     "squared": (lambda s, y: (s - y) ** 2, lambda s, y: 2.0 * (s - y)),
+    "half-squared": (lambda s, y: 0.5 * (s - y) ** 2, lambda s, y: s - y),
     "correlation": (lambda s, y: -y * s, lambda s, y: -y + 0.0 * s),
 }
 

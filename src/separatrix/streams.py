@@ -74,7 +74,7 @@ def named(key: Key[Array, ""], name: str) -> Key[Array, ""]:
     False
     """
     code = np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], dtype=">u4").astype(np.uint32)
-    return root_key(jnp.stack(threefry(key, code[0], code[1])))
+    return _mixed(key, code[0], code[1])
 
 
 def numbered(key: Key[Array, ""], index: Any) -> Key[Array, ""]:
@@ -84,7 +84,22 @@ def numbered(key: Key[Array, ""], index: Any) -> Key[Array, ""]:
     >>> bool(numbered(jax.random.key(0), 1) == numbered(jax.random.key(0), 2))
     False
     """
-    return root_key(jnp.stack(threefry(named(key, "numbered"), 0, index)))
+    return _mixed(named(key, "numbered"), 0, index)
+
+
+def _mixed(key: Key[Array, ""], high: Any, low: Any) -> Key[Array, ""]:
+    """Another key for every 64-bit code (high, low).
+
+    A counter-based generator gives independent streams for keys that merely differ, so a key need not be made by the generator
+    itself, 20 rounds that every program would have to compile. For each code this is a bijection of the key and for each key
+    one of the code; the multiplications (by odd numbers) keep "a" under "b" apart from "b" under "a".
+    """
+    words = jax.random.key_data(key)
+    b = words[1] * jnp.uint32(0x85EBCA77) + jnp.asarray(low, jnp.uint32)
+    a = words[0] * jnp.uint32(0x9E3779B1) + jnp.asarray(high, jnp.uint32)
+    a = a + (b ^ (b >> 15)) * jnp.uint32(0xC2B2AE3D)
+    b = b + (a ^ (a >> 13)) * jnp.uint32(0x27D4EB2F)
+    return root_key(jnp.stack([a, b]))
 
 
 def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:

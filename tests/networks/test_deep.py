@@ -144,7 +144,7 @@ def test_the_first_layer_starts_as_the_shallow_network_does_and_others_by_their_
 PADDED = {
     "CNN": sx.CNN(2, 3, depth=2, readout="pooled", offset=True, pool=(2, 1)),
     "LCN": sx.LCN(1, 2, depth=2, activation=sx.Tanh()),
-    "FCN": sx.FCN(3, depth=3),
+    "FCN": sx.FCN(3, depth=2),
 }
 
 
@@ -176,10 +176,10 @@ def test_a_padded_deep_network_computes_the_same_and_does_not_move_on_padding(na
         assert not np.asarray(large)[~real].any()
 
 
-def test_deep_trials_run_padded_with_every_probe_and_projected_weights(programs):
+def test_deep_trials_run_padded_with_probes_and_projected_weights(programs):
     network = sx.CNN(1, 3, depth=2, activation=sx.LSA(0.1), readout="pooled", next_field=2)
-    learner = sx.Learner(0.5, 8, projection="ball", lsa_bias=sx.Ramp(0.0, 0.1), optimizer="adam")
-    names = ("risk", "alignment", "drift", "signal_gradient", "weight_norm", "weight_shift", "weight_gradient_norm", "readout_norm")
+    learner = sx.Learner(0.5, 8, projection="ball", lsa_bias=sx.Ramp(0.0, 0.1))
+    names = ("risk", "alignment", "signal_gradient", "weight_norm", "weight_shift", "weight_gradient_norm")
     trial = sx.Trial(sx.SignalTask(6, 5, 0.3), network, learner, 20, 1, sx.Measure(names, test=64))
     frame = frame_of(trial, Rounding(samples=4.0, sizes=2.0))
     assert frame.task.patches == 16

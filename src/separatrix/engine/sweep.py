@@ -61,12 +61,12 @@ class Sweep:
 class Rounding:
     """How sizes are rounded up so that one program serves many trials; a ratio of 1 rounds nothing.
 
-    Sample sizes go up to the next term of 8, 8r, 8r², … with r = `samples`, and from 2048 on by factors of `large`; task and
+    Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by factors of `large`; task and
     network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept).
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
-    ([8, 32, 128, 4096], [1, 16, 32])
+    ([32, 32, 128, 4096], [1, 16, 32])
     """
 
     samples: float = 1.0
@@ -78,7 +78,7 @@ class Rounding:
         """A sample size, rounded up."""
         if count > 2048:
             return _term(2048, self.large, count)
-        return count if count == 0 else min(_term(8, self.samples, count), 2048)
+        return count if count == 0 else min(_term(32, self.samples, count), 2048)
 
     def size_up(self, count: int) -> int:
         """A task's or network's size, rounded up."""

@@ -6,7 +6,6 @@ batched matrix product followed by one vector-matrix product — which is also t
 on a CPU core (benchmarks/spellings.py).
 """
 
-import json
 from typing import Any
 
 import equinox as eqx
@@ -20,12 +19,8 @@ from separatrix.networks.initial import Initial
 from separatrix.networks.layout import Frame, Layout, Params, lay, product, tiles
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, per_axis, windows
-from separatrix.spec import Spec, as_integer, choice, kept, size, static
+from separatrix.spec import Spec, as_integer, choice, size, static
 from separatrix.streams import draw, named, normal
-
-# Fields that came after the first ledgers. A network that leaves them at these values is the network that it was before they came,
-# so they are left out of its identity: old rows stay valid, and so do the random streams that hang on the identity.
-LATER = {"groups": None, "border": "valid", "outputs": 1, "depth": 1, "next_field": None, "pool": 1}
 
 
 class Network(Spec):
@@ -70,16 +65,6 @@ class Network(Spec):
     depth: int = static(low=1, default=1)
     next_field: Any = static(default=None)
     pool: Any = static(default=1)
-
-    def canonical(self) -> str:
-        """The network as canonical JSON, without later fields that say nothing new (see `LATER`)."""
-
-        def make() -> str:
-            said = json.loads(super(Network, self).canonical())
-            told = {name: item for name, item in said.items() if name not in LATER or item != LATER[name]}
-            return json.dumps(told, sort_keys=True, separators=(",", ":"))
-
-        return kept(self, "canonical network", make)
 
     def check(self) -> None:
         if self.connectivity == "full" and self.field is not None:

@@ -28,7 +28,7 @@ class DigitsSettings:
     digits. `variations` names, with commas between, what else is tried, at the n of `variation_digits`; "none" for nothing.
 
     >>> DigitsSettings().steps(5)
-    1200
+    1080
     >>> DigitsSettings(variations="fine-strid")
     Traceback (most recent call last):
     separatrix.errors.ParameterError: the `variations` of digits must be none, or names among fewer-sequences, fine-stride, ..., got 'fine-strid'
@@ -44,8 +44,8 @@ class DigitsSettings:
     crop: str = "tight"
     scaling: str = "standard"
     epochs: int = 30
-    sequences: int = 2560
-    batch: int = 64
+    sequences: int = 4608
+    batch: int = 128
     rate: float = 1.0
     test: int = 2048
     times: int = 6
@@ -131,7 +131,6 @@ SCALES = {
         seeds=5,
         filters=64,
         sequences=10240,
-        batch=128,
         test=4096,
         times=10,
         variations=_ALL,
@@ -144,7 +143,6 @@ SCALES = {
         height=24,
         scaling="unit",
         sequences=60000,
-        batch=128,
         test=8192,
         times=15,
         precision="tf32",

@@ -1,0 +1,1 @@
+"""Study `signal-open`: the questions that Lahoti et al. leave open."""

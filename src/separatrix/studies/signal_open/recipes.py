@@ -1,0 +1,77 @@
+"""The networks and learners of the study of open questions."""
+
+import functools
+from typing import Any
+
+from separatrix.engine import Measure, Trial
+from separatrix.learners import Learner, Ramp
+from separatrix.networks import CNN, FCN, LCN, LSA, Initial, Network
+from separatrix.studies.signal.recipes import Recipe, signal_learner, signal_network
+from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
+from separatrix.studies.signal_open.task import VariantTask, variant_task
+
+DEEP_WIDTH = 4  # filters a patch in each of two layers; the FCN has as many units as the LCN in all
+DEEP_BIAS = 0.25  # half of the one layer's: the signal passes two thresholds
+RELU_WIDTH = 4
+
+
+@functools.lru_cache(maxsize=4096)
+def open_network(variant: str, network: str, patches: int, bias: float) -> Network:
+    """The network of a threshold: the paper's; of two hidden layers; or, for the product, with ReLU and a trained readout.
+
+    >>> open_network("plain", "FCN from CNN", 5, 0.5).start.connectivity, open_network("depth-two", "FCN", 5, 0.5).width
+    ('shared', 20)
+    """
+    if network in STARTS:
+        full = signal_network("FCN", patches, bias)
+        return full.replace(start=signal_network("CNN", patches, bias)) if network == "FCN from CNN" else full
+    options: dict[str, Any]
+    if variant == "depth-two":
+        options = {"activation": LSA(DEEP_BIAS), "readout": "sum", "bias": False, "depth": 2, "initial": Initial("directions", scale=0.5)}
+        width = DEEP_WIDTH
+    elif variant == "product":
+        options = {"offset": True, "readout": "pooled" if network == "CNN" else "positions"}
+        width = RELU_WIDTH
+    else:
+        return signal_network(network, patches, bias)
+    if network == "FCN":
+        return FCN(width=width * patches, **options)
+    return (CNN if network == "CNN" else LCN)(field=1, width=width, **options)
+
+
+@functools.lru_cache(maxsize=4096)
+def open_learner(variant: str, network: str, patches: int, steps: int, bias: float, rate: float) -> Learner:
+    """Gradient descent on the logistic loss of the whole batch; `rate` is a factor on the base rate.
+
+    Base rates: those of the study `signal` for the paper's networks (and 3k for the FCN that starts inside the CNN), a tenth of the
+    CNN's, times k for LCN and FCN, with two layers, 1 for the product's; Adam's is 0.03.
+
+    >>> open_learner("depth-two", "LCN", 10, 100, 0.5, 1.0).rate
+    Constant(level=3.0)
+    """
+    if variant == "depth-two":
+        base = 0.3 * (1 if network == "CNN" else patches)
+        return Learner(rate=base * rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, DEEP_BIAS))
+    if variant == "product":
+        return Learner(rate=rate, steps=steps)
+    if network == "FCN, Adam":
+        return Learner(rate=0.03 * rate, steps=steps, optimizer="adam", projection="ball", lsa_bias=Ramp(0.0, bias))
+    return signal_learner("FCN" if network in STARTS else network, patches, steps, Recipe(rate=rate, bias=bias))
+
+
+@functools.lru_cache(maxsize=4096)
+def _task(variant: str, patches: int, dimension: int, noise: float) -> VariantTask:
+    return variant_task(variant, patches, dimension, noise)
+
+
+def open_trial(s: OpenSettings, key: OpenKey, rate: float, samples: int, seed: int) -> Trial:
+    """One trial of the study.
+
+    >>> open_trial(OpenSettings(), OpenKey("laplace", "CNN", 5), 1.0, 8, 0).task.law
+    1
+    """
+    steps = s.product_steps if key.variant == "product" else s.steps
+    network = open_network(key.variant, key.network, key.patches, s.bias)
+    learner = open_learner(key.variant, key.network, key.patches, steps, s.bias, rate)
+    task = _task(key.variant, key.patches, s.dimension, s.noise)
+    return Trial(task, network, learner, samples, seed, Measure(("risk",), test=s.test))

