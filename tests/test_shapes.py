@@ -29,10 +29,17 @@ trials = [
     sx.Trial(bits, sx.CNN(3, 4, initial=sx.Initial("signs")), sx.Learner(0.1, 4, "hinge", "population")),
     sx.Trial(bits, sx.FCN(8, start=sx.CNN(3, 2)), sx.Learner(0.1, 4, "correlation", "online", 5),
              measure=sx.Measure(("off_locality", "off_sharing"), test=5)),
+    sx.Trial(signal, sx.CNN(2, 2, groups=3, border="wrap"), learner, 10, 0, probes),
+    sx.Trial(signal, sx.CNN(1, 2, depth=2, pool=(1, 2), next_field=2), learner, 10, 0, probes),
+    sx.Trial(bits, sx.LCN(sx.Views(4, 2, blocks=1), 2, readout="pooled", offset=True), learner, 10),
 ]
 for trial in trials:
     frame = frame_of(trial, Rounding(2.0, 2.0))
     jax.eval_shape(lambda words: run_trial(trial, words, frame), trial.root())  # arrays are traced, plain numbers stay plain
+
+image = sx.CNN(3, 4, depth=3, outputs=10, offset=True, pool=(2, 1, 2))
+jax.eval_shape(lambda key, x: image.apply(image.init(key, (32, 32, 3)), x), jax.random.key(0), jnp.ones((5, 32, 32, 3)))
+sx.learners.logistic(jnp.ones((2, 3)), jnp.ones(2))
 
 # The hook is really on: a wrong shape is refused.
 try:

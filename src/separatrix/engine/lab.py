@@ -220,14 +220,14 @@ def _device_name(device: Device | None) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree this package runs from, `+dirty` when it was changed; empty for an installed package."""
+    """The commit of the source tree this package runs from, `+dirty` when a file of it was changed; empty for an installed package."""
     here = Path(__file__).resolve().parents[3]
     if not (here / ".git").exists():
         return ""
     try:
         git = ["git", "-C", str(here)]
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, timeout=10, check=True).stdout
+        changed = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
     return head + ("+dirty" if changed.strip() else "")
