@@ -149,7 +149,7 @@ def run_trial(trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | N
     def look(params: Params, step: Any) -> Moment:
         rows = rows_at(step)
 
-        def loss(moving: dict[str, Array]) -> Array:
+        def loss(moving: dict[str, Any]) -> Array:
             return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows)
 
         moving = {part: getattr(params, part) for part in learner.train if getattr(params, part) is not None}

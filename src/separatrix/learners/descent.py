@@ -201,7 +201,7 @@ def descend(
     def look(now: Params, step: Any, memory: Any) -> Any:
         return (measure(now, step), memory) if memory is None else measure(now, step, memory)
 
-    def loss(moving: dict[str, Array], step: Any) -> Float[Array, ""]:
+    def loss(moving: dict[str, Any], step: Any) -> Float[Array, ""]:
         return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows_at(step))
 
     def advance(step: Any, carry: Any) -> Any:
@@ -215,7 +215,12 @@ def descend(
 
     def segment(carry: Any, bounds: Any) -> Any:
         running = carry[1] == Status.RUNNING
-        after, seen = jax.lax.cond(running, go_on, stay, carry, bounds)
+
+        # A loop of at most one round and not a condition: in a batch, a condition copies for each trial what all of them share.
+        def once(now: Any) -> Any:
+            return jnp.zeros_like(running), *go_on(now[1], bounds)
+
+        _, after, seen = jax.lax.while_loop(lambda now: now[0], once, (running, *stay(carry, bounds)))
         return after, (seen, jnp.where(running, bounds[1], -1))
 
     def go_on(carry: Any, bounds: Any) -> Any:

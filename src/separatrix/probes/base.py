@@ -28,7 +28,7 @@ class Moment(NamedTuple):
     train: Rows
     test: Rows
     loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = None  # the training loss as a function of the trained parts
-    moving: dict[str, Array] | None = None  # the trained parts
+    moving: dict[str, Any] | None = None  # the trained parts
     task: Any = None
     memory: Any = None  # what this probe left at the last measurement, for probes that remember
 

@@ -74,7 +74,7 @@ def tuning_sweep(s: SignalSettings, key: TuningKey, about: float) -> dict[Recipe
     """The trials on which a network is tuned: the whole grid at one cell, at sizes `about` the untuned threshold, on tuning seeds.
 
     >>> sum(len(sweep) for sweep in tuning_sweep(SignalSettings(), TuningKey("fixed", "CNN", 8), 8.0).values())
-    54
+    36
     """
     regime, network, _ = key
     patches, dimension = s.tuned_cell(network, key.patches)

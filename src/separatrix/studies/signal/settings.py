@@ -48,7 +48,7 @@ class SignalSettings:
     tune_rates: tuple[float, ...] = (0.33, 1.0, 3.0)
     tune_biases: tuple[float, ...] = (0.5,)
     tune_ramps: tuple[float, ...] = (0.5,)
-    tune_seeds: int = 6
+    tune_seeds: int = 4
     tune_each: bool = False
     estimator_seeds: int = 40
     seed: int = 0

@@ -1,0 +1,85 @@
+"""Images from a file, a folder, or a data set of the package."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from separatrix.errors import SeparatrixError
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
+LARGEST = 2048  # images that are read from a folder
+
+
+def read_images(source: str, size: int = 32) -> tuple[Float[np.ndarray, "images height width channels"], str]:
+    """Images with values in [0, 1], and what they are, from: `embedded` (photographs in 32x32 pieces), the name of a data set, an
+    .npy or .npz file, or a folder of pictures (each cut to its middle square and brought to `size`).
+
+    >>> images, what = read_images("embedded")
+    >>> images.shape[1:], what
+    ((32, 32, 3), '32x32 pieces of two photographs (embedded)')
+    """
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return _folder(path, size), f"the pictures in {path.name}"
+    if path.suffix.lower() in (".npy", ".npz"):
+        return _scaled(_array(path), source), path.name
+    from separatrix.data import CATALOGUE, EMBEDDED, load
+
+    name = "embedded-photographs" if source == "embedded" else source
+    if name not in EMBEDDED and name not in CATALOGUE:
+        names = ", ".join(["embedded", *CATALOGUE])
+        raise SeparatrixError(f"{source!r} is no folder, no .npy or .npz file and no data set; data sets: {names}")
+    what = "32x32 pieces of two photographs (embedded)" if source == "embedded" else name
+    return _scaled(np.asarray(load(name).train_x), source), what
+
+
+def _array(path: Path) -> Any:
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found
+        with found:
+            stacks = {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError) as error:
+        words = str(error).splitlines()
+        why = f"{words[0] if words else type(error).__name__}"
+        if "pickle" in why.lower():
+            why = "it holds Python objects or is no array"
+        raise SeparatrixError(f"cannot read images from {path.name}: {why}") from None
+    fit = [name for name, stack in stacks.items() if stack.ndim in (3, 4)]
+    if len(fit) != 1:
+        raise SeparatrixError(f"{path.name} must hold one array of images (3 or 4 axes), it holds {len(fit)} among {sorted(stacks)}")
+    return stacks[fit[0]]
+
+
+def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height width channels"]:
+    if stack.ndim == 3:
+        stack = stack[..., None]
+    if stack.ndim != 4 or not stack.size or stack.dtype.kind not in "uif":
+        raise SeparatrixError(f"images must be numbers of shape (images, height, width) or (images, height, width, channels), got {stack.shape} of {stack.dtype} from {source}")  # fmt: skip
+    if stack.dtype.kind == "f":
+        if not np.all(np.isfinite(stack)):
+            raise SeparatrixError(f"the images of {source} hold values that are not finite")
+        return stack.astype(np.float32)
+    return stack.astype(np.float32) / np.float32(255)
+
+
+def _folder(path: Path, size: int) -> Float[np.ndarray, "images height width channels"]:
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)[:LARGEST]
+    if not files:
+        raise SeparatrixError(f"the folder {path} holds no pictures ({', '.join(ENDINGS)})")
+    from PIL import Image
+
+    out = []
+    for file in files:
+        try:
+            with Image.open(file) as picture:
+                side = min(picture.size)
+                left, top = ((full - side) // 2 for full in picture.size)
+                square = picture.convert("RGB").crop((left, top, left + side, top + side)).resize((size, size))
+                out.append(np.asarray(square, np.float32) / 255)
+        except (OSError, ValueError, Image.DecompressionBombError):
+            raise SeparatrixError(f"cannot read the picture {file.name}") from None
+    return np.stack(out)
