@@ -103,27 +103,20 @@ def cut_patches(
     >>> cut_patches(images, "conv").shape, cut_patches(images, "whole image").shape
     ((18, 48), (2, 192))
     """
-    _, height, width, channels = images.shape
-    rng = np.random.default_rng([seed, 1])
+    count, height, width, channels = images.shape
+    rng, span = np.random.default_rng([seed, 1]), one_span(scheme, images.shape, side)
+    pixels = images.reshape(count, -1, channels)
+    if scheme in ("random placement", "jittered"):  # other places in every image
+        return np.concatenate([image[places(scheme, height, width, side, rng)].reshape(-1, span) for image in pixels])
+    where = places("conv" if scheme in ("global shuffle", "multi-scale") else scheme, height, width, side, rng)
     if scheme == "global shuffle":
-        where = places("conv", height, width, side, rng)
-
-        def one(image: np.ndarray) -> np.ndarray:
-            return rng.permutation(image.ravel()).reshape(-1, channels)[where]
-    elif scheme == "multi-scale":
-        where = places("conv", height, width, side, rng)
-        coarse = places("conv", height // 2, width // 2, side, rng)
-
-        def one(image: np.ndarray) -> np.ndarray:
-            even = image[: height // 2 * 2, : width // 2 * 2]
-            small = even.reshape(height // 2, 2, width // 2, 2, channels).mean((1, 3))
-            return np.concatenate([image.reshape(-1, channels)[where], small.reshape(-1, channels)[coarse]])
-    else:
-
-        def one(image: np.ndarray) -> np.ndarray:
-            return image.reshape(-1, channels)[places(scheme, height, width, side, rng)]
-
-    return np.concatenate([one(image).reshape(-1, one_span(scheme, images.shape, side)) for image in images])
+        pixels = rng.permuted(pixels.reshape(count, -1), axis=1).reshape(pixels.shape)
+    found = pixels[:, where].reshape(-1, span)
+    if scheme != "multi-scale":
+        return found
+    even = images[:, : height // 2 * 2, : width // 2 * 2]
+    small = even.reshape(count, height // 2, 2, width // 2, 2, channels).mean((2, 4)).reshape(count, -1, channels)
+    return np.concatenate([found, small[:, places("conv", height // 2, width // 2, side, rng)].reshape(-1, span)])
 
 
 def one_span(scheme: str, shape: tuple[int, ...], side: int) -> int:

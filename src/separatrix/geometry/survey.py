@@ -11,6 +11,8 @@ from separatrix.geometry.depth import depth_area, tukey_depth
 from separatrix.geometry.elbow import elbow
 from separatrix.geometry.schemes import SCHEMES, cut_patches, one_span
 
+ENOUGH = 20_000  # patches for an elbow
+
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
@@ -56,11 +58,12 @@ def survey(
         elbows, areas, used = [], [], most
         for seed in seeds:
             rng = np.random.default_rng([seed, 0])
-            half = rng.choice(len(images), size=max(2, len(images) // 2), replace=False)
-            patches = cut_patches(images[half[: max(most, 2)]], scheme, side, seed)
-            chosen = rng.choice(len(patches), size=min(most, len(patches)), replace=False)
-            used = len(chosen)
-            elbows.append(elbow(patches))
-            areas.append(depth_area(tukey_depth(patches[chosen], directions, seed)))
+            half = rng.choice(len(images), size=len(images) // 2, replace=False)
+            # Whole images are few already, and their elbow needs all of them; patches of `most` images are plenty.
+            patches = cut_patches(images[half if scheme == "whole image" else half[:most]], scheme, side, seed)
+            order = rng.permutation(len(patches))
+            used = min(most, len(patches))
+            elbows.append(elbow(patches[order[:ENOUGH]]))
+            areas.append(depth_area(tukey_depth(patches[order[:used]], directions, seed)))
         out.append(Measured(scheme, one_span(scheme, images.shape, side), used, directions, tuple(elbows), tuple(areas)))
     return out

@@ -74,8 +74,8 @@ class Learner(Spec):
     @property
     def edge_rate(self) -> Any:
         """The step size η whose edge of stability is 2/η; None where the learner is not plain gradient descent with a constant rate."""
-        plain = self.optimizer == "sgd" and not self.options and isinstance(self.rate, Constant)
-        return self.rate.level if plain else None
+        plain = self.optimizer == "sgd" and not self.options
+        return self.rate.level if plain and isinstance(self.rate, Constant) else None
 
 
 @functools.lru_cache(maxsize=128)
