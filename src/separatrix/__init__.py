@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from separatrix.tasks import (
         ConeTask,
         DigitSequenceTask,
+        ImageRegressionTask,
+        ImageTask,
         PatchSphereTask,
         PatternTask,
         RepeatedPointTask,
@@ -70,14 +72,14 @@ _HOMES = {
     "probes": ["PROBES", "Moment", "block_eigenvalues", "largest_eigenvalue", "probe", "top_eigenvalues"],
     "spec": ["Spec", "choice", "size", "static", "value"],
     "tasks": [
-        "ConeTask", "DigitSequenceTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample", "SignalTask",
-        "SphereTask", "Task", "VocabularyTask",
+        "ConeTask", "DigitSequenceTask", "ImageRegressionTask", "ImageTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample",
+        "SignalTask", "SphereTask", "Task", "VocabularyTask",
     ],
 }  # fmt: skip
 
 __all__ = [
     "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "ConeTask", "Constant", "Device", "DigitSequenceTask",
-    "Initial", "Lab", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
+    "ImageRegressionTask", "ImageTask", "Initial", "Lab", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
     "PatternTask", "Plan", "Ramp", "ReLU", "RepeatedPointTask", "Sample", "Schedule", "SeparatrixError", "SignalTask", "Spec",
     "SphereTask", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError", "Views",
     "VocabularyTask", "__version__", "block_eigenvalues", "choice", "distance", "embed", "largest_eigenvalue", "probe", "size",

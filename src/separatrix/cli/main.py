@@ -13,6 +13,7 @@ from separatrix import __version__
 from separatrix.cli import data
 from separatrix.cli.bound import bound
 from separatrix.cli.checks import audit, calibrate
+from separatrix.cli.geometry import geometry
 from separatrix.errors import SeparatrixError
 
 app = typer.Typer(
@@ -109,6 +110,7 @@ def report(
 app.command()(bound)
 app.command()(audit)
 app.command()(calibrate)
+app.command()(geometry)
 app.add_typer(data.app)
 
 

@@ -21,7 +21,7 @@ SCHEMES = {
 
 
 def _check(height: int, width: int, side: int) -> None:
-    check_integer("a patch scheme", "side", side, 1)
+    # Dilated and averaged windows are twice as large as the others.
     if 2 * side > min(height, width):
         raise ParameterError("a patch scheme", "side", f"at most half the image's smaller side ({min(height, width)})", side)
 
@@ -82,7 +82,7 @@ def places(scheme: str, height: int, width: int, side: int, rng: np.random.Gener
     """
     if scheme not in SCHEMES:
         raise UnknownNameError("patch scheme", scheme, SCHEMES)
-    _check(height, width, side)
+    check_integer("a patch scheme", "side", side, 1)
     if scheme == "whole image":
         return np.arange(height * width)[None]
     shape = {"cross": _cross(side), "dilated": _square(side, 2)}.get(scheme, _square(side))
@@ -104,6 +104,7 @@ def cut_patches(
     ((18, 48), (2, 192))
     """
     count, height, width, channels = images.shape
+    _check(height, width, side)
     rng, span = np.random.default_rng([seed, 1]), one_span(scheme, images.shape, side)
     pixels = images.reshape(count, -1, channels)
     if scheme in ("random placement", "jittered"):  # other places in every image

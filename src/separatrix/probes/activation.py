@@ -1,18 +1,23 @@
 """How often units are active on the training patches, and how large they are."""
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from separatrix.errors import SeparatrixError
+from separatrix.learners import Rows
+from separatrix.networks import FCN, Params
 from separatrix.probes.base import Moment, probe
+
+UNITS = 24  # units that the probe `units` picks
 
 
 def unit_rates(moment: Moment) -> Float[Array, "groups width"]:
     """The share of the training patches (those of its own windows) on which each unit's pre-activation is positive.
 
     A shared filter is counted over all windows: its rate is the share of n·L patches.
+
+    >>> unit_rates(example_moment()).tolist()
+    [[0.75, 0.25]]
     """
     layout, params = moment.layout, moment.params
     positions = moment.train.patches.shape[0]
@@ -27,7 +32,11 @@ def unit_rates(moment: Moment) -> Float[Array, "groups width"]:
 
 
 def path_norms(moment: Moment) -> Float[Array, "groups width"]:
-    """|v_k|·‖w_k‖ of every unit, v_k being its readout as the network states it (before pooling)."""
+    """|v_k|·‖w_k‖ of every unit, v_k being its readout as the network states it (before pooling).
+
+    >>> path_norms(example_moment()).tolist()
+    [[2.0, 3.0]]
+    """
     params, readout = moment.params, moment.params.readout
     size = jnp.linalg.norm(params.weights, axis=-1)
     if readout is None:
@@ -62,12 +71,28 @@ def path_norm(moment: Moment) -> dict[str, Array]:
     return {"": (real * sizes).sum(), "largest": (real * sizes).max()}
 
 
-def activation_profile(moment: Moment, count: int) -> tuple[Any, Any]:
-    """Rates and path norms of `count` units spread over the order of path norms, for a picture of one against the other."""
-    rates, sizes = unit_rates(moment).ravel(), path_norms(moment).ravel()
-    order = jnp.argsort(-sizes * moment.layout.units[: unit_rates(moment).shape[0]].ravel())
-    chosen = order[jnp.round(jnp.linspace(0, len(order) - 1, count)).astype(jnp.int32)]
-    return rates[chosen], sizes[chosen]
+@probe("units")
+def units(moment: Moment) -> dict[str, Array]:
+    """Activation rates and path norms of a few units spread evenly over the order of path norms: a picture of one against the other."""
+    _refuse_depth(moment)
+    rates, sizes = unit_rates(moment), path_norms(moment)
+    real = moment.layout.units[: rates.shape[0]].ravel()
+    rates, sizes = rates.ravel(), sizes.ravel()
+    order = jnp.argsort(jnp.where(real > 0, -sizes, jnp.inf))  # padding last
+    chosen = order[jnp.round(jnp.linspace(0.0, 1.0, UNITS) * (real.sum() - 1)).astype(jnp.int32)]
+    return {f"rate{n}": rates[chosen[n]] for n in range(UNITS)} | {f"path{n}": sizes[chosen[n]] for n in range(UNITS)}
+
+
+def example_moment() -> Moment:
+    """A moment of a small fully connected network: what the examples of this module look at.
+
+    >>> example_moment().params.readout.tolist()
+    [[2.0, -1.0]]
+    """
+    network = FCN(width=2)
+    params = Params(jnp.array([[[1.0, 0.0], [0.0, 3.0]]]), jnp.array([[0.5, -0.5]]), jnp.array([[2.0, -1.0]]))
+    rows = Rows(jnp.array([[[0.0, 1.0, 2.0, -1.0], [0.0, 1.0, -1.0, 0.0]]]), jnp.zeros(4), jnp.full(4, 0.25))
+    return Moment(0, params, params, params, jnp.zeros(()), network, network.layout((2, 1)), None, rows, rows)
 
 
 def _refuse_depth(moment: Moment) -> None:

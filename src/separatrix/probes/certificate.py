@@ -1,5 +1,7 @@
 """The weighted path norm of Neural Shattering as a probe: both sides of the bound, on the network as it trains."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -13,14 +15,21 @@ from separatrix.theory.stability import Certificate, path_certificate
 TOLERANCE = 1e-3
 
 
-def certificate_at(moment: Moment) -> Certificate:
+def certificate_at(moment: Moment, sharpness: Any = None) -> Certificate:
     """Both sides of Σ|v_k|‖w_k‖g ≤ λ/2 - ½ + (R+1)√(2L), with λ and L those of ½·MSE over all parameters.
 
     For fully connected networks, and shared local ones with mean pooling; others are refused, since the theorem does not speak of them.
+    A known `sharpness` of ½·MSE saves its calculation.
+
+    >>> from separatrix.probes.activation import example_moment
+    >>> bool(certificate_at(example_moment()).holds)
+    True
     """
-    network, params, layout, rows = moment.network, moment.params, moment.layout, moment.train
-    shared = network.connectivity == "shared" and network.readout == "pooled" and params.weights.shape[0] == 1
-    if not (network.connectivity == "full" or shared) or not isinstance(network.activation, ReLU) or params.readout is None:
+    network, layout, rows = moment.network, moment.layout, moment.train
+    params: Any = moment.params
+    one = not isinstance(params.weights, tuple) and params.readout is not None and isinstance(network.activation, ReLU)
+    shared = one and network.connectivity == "shared" and network.readout == "pooled" and params.weights.shape[0] == 1
+    if not (shared or (one and network.connectivity == "full")):
         raise SeparatrixError("the certificate is for ReLU networks that are full, or shared with a pooled readout")
     patches = rows.patches.transpose(0, 2, 1).reshape(-1, rows.patches.shape[1])
     real = (layout.units[:, :1] > 0) / layout.positions
@@ -30,11 +39,11 @@ def certificate_at(moment: Moment) -> Certificate:
         return 0.5 * rows.weight @ jnp.square(network.scores(params._replace(**now), rows.patches, layout) - rows.y)
 
     parts = {name: part for name, part in params._asdict().items() if part is not None}
-    sharp = largest_eigenvalue(half_loss, parts, None, TOLERANCE, ITERATIONS).values
-    units = params.weights.shape[1]
-    bias = jnp.zeros(units) if params.bias is None else params.bias[0]
+    if sharpness is None:
+        sharpness = largest_eigenvalue(half_loss, parts, None, TOLERANCE, ITERATIONS).values
+    bias = jnp.zeros(params.weights.shape[1]) if params.bias is None else params.bias[0]
     readout = params.readout.reshape(-1) * layout.units[0]
-    return path_certificate(params.weights[0], bias, readout, patches, weight, sharp, half_loss(parts), params.offset is not None)
+    return path_certificate(params.weights[0], bias, readout, patches, weight, sharpness, half_loss(parts), params.offset is not None)
 
 
 @probe("certificate")
@@ -43,3 +52,10 @@ def certificate(moment: Moment) -> dict[str, Array]:
     found = certificate_at(moment)
     share = found.left / jnp.maximum(found.path, 1e-30)
     return {"left": found.left, "right": found.right, "share": share, "radius": found.radius}
+
+
+@probe("weighted_path_norm")
+def weighted_path_norm(moment: Moment) -> dict[str, Array]:
+    """The bound's left side, and its right side less λ/2, λ being the sharpness of ½·MSE: for trials that measure their sharpness anyway."""
+    found = certificate_at(moment, jnp.zeros(()))
+    return {"": found.left, "allowance": found.right}

@@ -76,7 +76,9 @@ def top_eigenvalues(
     return Eigenpairs(values, residuals, used, jax.vmap(restore)(vectors))
 
 
-def block_eigenvalues(loss: Callable[[Any], Float[Array, ""]], params: Any, tolerance: float = 1e-3, iterations: int = 40) -> dict[str, Eigenpairs]:
+def block_eigenvalues(
+    loss: Callable[[Any], Float[Array, ""]], params: Any, tolerance: float = 1e-3, iterations: int = 40
+) -> dict[str, Eigenpairs]:
     """The largest eigenvalue of each part's own block of the Hessian (of a named tuple or dictionary; missing parts are left out).
 
     >>> import jax.numpy as jnp

@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from separatrix.errors import SeparatrixError
@@ -28,8 +29,8 @@ def warm_start(before: Any, gradient: Any) -> Any:
     >>> warm_start({"a": jnp.zeros(3)}, {"a": jnp.ones(3)})["a"].shape
     (3,)
     """
-    old, restore = jax.flatten_util.ravel_pytree(before)
-    slope = jax.flatten_util.ravel_pytree(gradient)[0]
+    old, restore = ravel_pytree(before)
+    slope = ravel_pytree(gradient)[0]
 
     def unit(vector: Float[Array, " size"]) -> Float[Array, " size"]:
         size = jnp.linalg.norm(vector)
@@ -63,7 +64,9 @@ def sharpness_parts(moment: Moment) -> dict[str, Array]:
     loss, moving = _loss(moment)
     out = {}
     for part in moving:
-        out[part] = largest_eigenvalue(lambda alone, part=part: loss(moving | {part: alone}), moving[part], None, TOLERANCE, ITERATIONS).values
+        out[part] = largest_eigenvalue(
+            lambda alone, part=part: loss(moving | {part: alone}), moving[part], None, TOLERANCE, ITERATIONS
+        ).values
     return out
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from separatrix.errors import UnknownNameError
+from separatrix.studies.cifar import CifarStudy
 from separatrix.studies.digits import DigitsStudy
 from separatrix.studies.equivariance import Equivariance
 from separatrix.studies.pattern_readout import PatternReadout
@@ -10,10 +11,22 @@ from separatrix.studies.patterns import Patterns
 from separatrix.studies.signal.study import SignalStudy
 from separatrix.studies.signal_first import SignalFirst
 from separatrix.studies.signal_map.study import SignalMap
+from separatrix.studies.signal_open.study import SignalOpen
 from separatrix.studies.study import Study
 
 STUDIES: dict[str, Study[Any]] = {
-    study.name: study for study in (SignalFirst(), SignalStudy(), SignalMap(), Equivariance(), PatternReadout(), Patterns(), DigitsStudy())
+    study.name: study
+    for study in (
+        SignalFirst(),
+        SignalStudy(),
+        SignalMap(),
+        SignalOpen(),
+        Equivariance(),
+        PatternReadout(),
+        Patterns(),
+        DigitsStudy(),
+        CifarStudy(),
+    )
 }
 
 

@@ -17,7 +17,7 @@ Tuned = dict[tuple[str, str], Choice[float]]
 
 def measure_floors(lab: Lab, s: OpenSettings) -> Floors:
     """The floor of every variant at every number of patches."""
-    return {pair: floor_of(lab, s, *pair) for pair in dict.fromkeys((key.variant, key.patches) for key in s.keys())}
+    return {pair: floor_of(lab, s, *pair) for pair in dict.fromkeys((key.variant, key.patches) for key in s.wanted())}
 
 
 def target_of(s: OpenSettings, floor: Floor, variant: str) -> float:
@@ -39,7 +39,7 @@ def key_plan(s: OpenSettings, key: OpenKey) -> SearchPlan:
     """
     k, d, local = key.patches, s.dimension, key.variant == "product" and key.network != "FCN"
     largest = s.product_largest if key.variant == "product" else s.largest
-    scale = {"CNN": 1.0 * (k + d), "LCN": 0.8 * k * (k + d)}.get(key.network, 20.0 * k * k * d)
+    scale = {"CNN": 1.0 * (k + d), "LCN": 0.8 * k * (k + d)}.get(key.network, 6.0 * k * k * d)
     start = largest if local else min(max(s.noise**2 * scale * 4, 4.0), largest)
     return SearchPlan(minimum=2, maximum=largest, width=s.width, max_trials=s.trials, start=float(start))
 
@@ -61,7 +61,7 @@ def key_query(s: OpenSettings, key: OpenKey, target: float, chosen: Choice[float
 def tune_open(lab: Lab, s: OpenSettings, floors: Floors) -> Tuned:
     """The learning rate of every variant and network, chosen at its first cell from one grid, on seeds that no result uses."""
     learners = {}
-    for key in s.keys():
+    for key in s.wanted():
         target = target_of(s, floors[key.variant, key.patches], key.variant)
         tunable = Tunable(
             lambda rate, samples, seed, key=key: open_trial(s, key, rate, samples, seed),
@@ -75,7 +75,7 @@ def tune_open(lab: Lab, s: OpenSettings, floors: Floors) -> Tuned:
 def measure_open(lab: Lab, s: OpenSettings, floors: Floors, tuned: Tuned) -> dict[OpenKey, Found]:
     """Every threshold of the study."""
     queries: dict[Any, Query] = {}
-    for key in s.keys():
+    for key in s.wanted():
         target = target_of(s, floors[key.variant, key.patches], key.variant)
         queries[key] = key_query(s, key, target, tuned[key.variant, key.network])
     found: dict[Any, Found] = find_thresholds(lab, queries, "thresholds", s.round)

@@ -24,7 +24,9 @@ def open_network(variant: str, network: str, patches: int, bias: float) -> Netwo
     """
     if network in STARTS:
         full = signal_network("FCN", patches, bias)
-        return full.replace(start=signal_network("CNN", patches, bias)) if network == "FCN from CNN" else full
+        # The start differs in where it points, not in how long it is: a filter begins with the norm that the FCN's units begin with.
+        inner = signal_network("CNN", patches, bias).replace(initial=full.initial)
+        return full.replace(start=inner) if network == "FCN from CNN" else full
     options: dict[str, Any]
     if variant == "depth-two":
         options = {"activation": LSA(DEEP_BIAS), "readout": "sum", "bias": False, "depth": 2, "initial": Initial("directions", scale=0.5)}

@@ -86,11 +86,8 @@ class VariantTask(Task):
         """The patches that carry the signals, spelled as SignalTask does: a uniform one, or those of the largest scores."""
         scores = draw(uniform, key, (rows, frame.patches))
         one = jnp.minimum((scores[:, :1] * self.patches).astype(jnp.int32), self.patches - 1)
-        left, several = jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), []
-        for _ in range(MOST_SIGNALS):  # as top_k orders them; three maxima compile faster than a sort
-            several.append(jnp.argmax(left, 1))
-            left = jnp.where(jnp.arange(frame.patches) == several[-1][:, None], -2.0, left)
-        return jnp.where(self.signals == 1, one, jnp.stack(several, 1))  # with one signal only the first place has a strength
+        several = jax.lax.top_k(jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), MOST_SIGNALS)[1]
+        return jnp.where(self.signals == 1, one, several)  # with one signal only the first place has a strength
 
 
 @dataclasses.dataclass(frozen=True)

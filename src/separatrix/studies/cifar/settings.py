@@ -1,0 +1,100 @@
+"""The settings of the study `cifar` at its three scales."""
+
+import dataclasses
+import math
+
+from separatrix.data import available, load
+from separatrix.errors import ParameterError, check_choice, check_integer, check_number
+from separatrix.tasks.images import SHAPES
+from separatrix.tasks.stored import check_source
+
+# Pooling after each hidden layer of a convolutional network, by the number of layers with weights (the readout is one of them).
+POOLS = {2: (2,), 4: (2, 1, 2), 6: (1, 2, 1, 2, 1)}
+PAPER = {"epochs": 125}
+
+
+@dataclasses.dataclass(frozen=True)
+class CifarSettings:
+    """What the study varies.
+
+    `depths` count layers with weights, as the paper does: 2 is one hidden layer. `source` is a data set, or "auto": CIFAR-10 where it is
+    in the data folder, else the embedded digits. `control` runs the widest networks of the first depth on permuted pixels as well.
+
+    >>> CifarSettings(depths=(3,))
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `depths` of cifar must be among 2, 4, 6, got 3
+    """
+
+    source: str = "auto"
+    depths: tuple[int, ...] = (2, 4)
+    cnn_widths: tuple[int, ...] = (2, 8)
+    fcn_widths: tuple[int, ...] = (4, 16, 64)
+    seeds: int = 4
+    epochs: int = 24
+    batch: int = 64
+    rate: float = 0.001
+    test: int = 500
+    times: int = 4
+    control: bool = True
+    precision: str = "float32"
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.source != "auto":
+            check_source("cifar", self.source)
+        for depth in self.depths:
+            if depth not in POOLS:
+                raise ParameterError("cifar", "depths", f"among {', '.join(map(str, POOLS))}", depth)
+        for name in ("cnn_widths", "fcn_widths"):
+            for width in getattr(self, name):
+                check_integer("cifar", name, width, 1)
+        check_integer("cifar", "seeds", self.seeds, 2)
+        for name in ("epochs", "batch", "test", "times"):
+            check_integer("cifar", name, getattr(self, name), 1)
+        check_number("cifar", "rate", self.rate, 0, open_low=True)
+        check_choice("cifar", "precision", self.precision, ("float32", "tf32"))
+
+    def chosen_source(self) -> str:
+        """The data set that is used.
+
+        >>> CifarSettings(source="embedded-photographs").chosen_source()
+        'embedded-photographs'
+        """
+        if self.source != "auto":
+            return self.source
+        return "cifar10" if "cifar10" in available() else "embedded-digits"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an image."""
+        return SHAPES[self.chosen_source()]
+
+    def steps(self) -> int:
+        """The steps of training: as many rows as `epochs` passes over the training images hold."""
+        return max(1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch))
+
+    def outside(self) -> str:
+        """How these settings differ from what the paper says; empty where they do not."""
+        parts = [] if self.chosen_source() == "cifar10" else [f"the images of {self.chosen_source()} instead of CIFAR-10"]
+        if self.epochs != PAPER["epochs"]:
+            parts.append(f"{self.epochs} epochs instead of {PAPER['epochs']}")
+        if set(self.depths) != set(POOLS):
+            parts.append(f"depths {', '.join(map(str, self.depths))} instead of 2, 4, 6")
+        return ", ".join(parts)
+
+
+SCALES = {
+    "quick": CifarSettings(),
+    "laptop": CifarSettings(depths=(2, 4, 6), cnn_widths=(2, 4, 8, 16), fcn_widths=(4, 16, 64, 256), seeds=5, epochs=40, times=8),
+    "full": CifarSettings(
+        depths=(2, 4, 6),
+        cnn_widths=(4, 16, 64, 128),
+        fcn_widths=(4, 32, 256, 2048),
+        seeds=3,
+        epochs=125,
+        batch=256,
+        test=10000,
+        times=10,
+        precision="tf32",
+    ),
+}

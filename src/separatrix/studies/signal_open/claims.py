@@ -1,0 +1,169 @@
+"""The claims of the study of open questions, and how thresholds decide them."""
+
+import math
+
+from separatrix.inference import Interval, threshold_ratio
+from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of
+from separatrix.studies.search import Found
+from separatrix.studies.signal_open.settings import OpenKey, OpenSettings
+from separatrix.studies.signal_open.task import VARIANTS
+from separatrix.theory.signal import bounds_for
+
+CONDITIONS = (
+    "the paper proves the order for one hidden layer on its own task (one signal, independent Gaussian noise of one variance σ² at most about "
+    "1/k) and leaves this variant open"
+)
+BOUND_CONDITIONS = (
+    "the FCN's lower bound speaks of algorithms equivariant under O(kd), with final bias at least 0.01, k at most exponential in d and σ at "
+    "most about 1/√k"
+)
+PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
+OPEN = {
+    name: Claim(
+        f"lahoti.open.{name}",
+        f"The order CNN < LCN < FCN of the samples needed persists when {variant.text}.",
+        "open questions and next checks of the paper's summary",
+        CONDITIONS,
+    )
+    for name, variant in VARIANTS.items()
+    if name != "plain"
+}
+ALGORITHMS = Claim(
+    "lahoti.bound-is-about-algorithms",
+    "The FCN's lower bound is about algorithms: the same FCN, started inside the CNN, needs fewer samples than from a random start.",
+    "open question 3: non-equivariant algorithms",
+    BOUND_CONDITIONS,
+)
+ALGORITHMS_GROW = Claim(
+    "lahoti.bound-is-about-algorithms.growth",
+    "What the start inside the CNN saves the FCN grows with k.",
+    "open question 3: non-equivariant algorithms",
+    BOUND_CONDITIONS,
+)
+
+
+def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) -> Finding:
+    """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is told beside it.
+
+    >>> judge_variant(OpenSettings(), {}, "sign").reason
+    'the variant is not measured at this scale'
+    """
+    claim = OPEN[variant]
+    mine = {key: each for key, each in found.items() if key.variant == variant}
+    if not mine:
+        return Finding(claim, "undecided", "the variant is not measured at this scale", None)
+    verdicts: list[Verdict] = []
+    evidence, words = [], []
+    for smaller, larger in PAIRS:
+        gaps = ratios(mine, variant, larger, smaller)
+        for k, gap in gaps.items():
+            verdicts.append(above_one(gap))
+            evidence.append(Evidence.of(f"samples {larger}/{smaller}, k = {k}", gap, 1.0))
+            words.append(f"{larger}/{smaller} at k = {k}: {told(gap)}")
+        growth = growth_of(gaps)
+        if growth is not None:
+            evidence.append(Evidence.of(f"growth of {larger}/{smaller} from k = {min(gaps)} to {max(gaps)}", growth, 1.0))
+    never = [f"{key.network} (k = {key.patches})" for key, each in mine.items() if each.threshold.censoring == "right"]
+    if never:
+        words.append(f"not reached by the largest size or within the trials: {', '.join(never)}")
+    if variant == "product":
+        words.append(
+            "networks that add up functions of single patches, as CNN and LCN with one-patch fields do, err on a quarter of the inputs or "
+            "more whatever their weights: their right-censored searches are what must happen"
+        )
+    if not verdicts:
+        return Finding(claim, "undecided", "no cell was measured for two networks", None)
+    outside = "; ".join(part for part in (VARIANTS[variant].text, s.outside([key.patches for key in mine])) if part)
+    return Finding(claim, all_of(verdicts), "; ".join(words), False, tuple(evidence), outside)
+
+
+def judge_start(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Finding, Finding]:
+    """The randomly started FCN's samples over those of the FCN that starts inside the CNN: above 1, and growing.
+
+    >>> [finding.verdict for finding in judge_start(OpenSettings(), {})]
+    ['undecided', 'undecided']
+    """
+    gaps = ratios(found, "plain", "FCN", "FCN from CNN")
+    if not gaps:
+        reason = "the start inside the CNN is not measured at this scale"
+        return Finding(ALGORITHMS, "undecided", reason, None), Finding(ALGORITHMS_GROW, "undecided", reason, None)
+    outside = s.outside(list(gaps))
+    evidence = [
+        Evidence.of(f"samples of the FCN, random start over start in the CNN, k = {k}", gap, 1.0, **_beside(s, k))
+        for k, gap in gaps.items()
+    ]
+    evidence += [
+        Evidence.of(f"samples of the FCN, gradient descent over Adam, k = {k}", gap, 1.0)
+        for k, gap in ratios(found, "plain", "FCN", "FCN, Adam").items()
+    ]
+    evidence += [
+        Evidence.of(f"samples of the FCN started in the CNN over the CNN's, k = {k}", gap, 1.0)
+        for k, gap in ratios(found, "plain", "FCN from CNN", "CNN").items()
+    ]
+    reason = "; ".join(f"the random start needs {told(gap)} more at k = {k}" for k, gap in gaps.items())
+    verdict = all_of([above_one(gap) for gap in gaps.values()])
+    first = Finding(ALGORITHMS, verdict, reason, not outside, tuple(evidence), outside)
+    growth = growth_of(gaps)
+    if growth is None:
+        return first, Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None)
+    grown = Evidence.of(f"growth of what the start saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0)
+    words = f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}"
+    return first, Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside)
+
+
+def _beside(s: OpenSettings, patches: int) -> dict[str, float]:
+    return {"FCN lower bound (constant 1)": bounds_for("FCN")[0].value(patches, s.dimension, s.noise)}
+
+
+def ratios(found: dict[OpenKey, Found], variant: str, first: str, second: str) -> dict[int, Interval]:
+    """How many times more samples the first network needs than the second, at every cell that both have.
+
+    >>> ratios({}, "plain", "LCN", "CNN")
+    {}
+    """
+    cells = sorted(key.patches for key in found if (key.variant, key.network) == (variant, first))
+    pairs = {k: (found[OpenKey(variant, first, k)], found.get(OpenKey(variant, second, k))) for k in cells}
+    return {k: threshold_ratio(a.threshold, b.threshold) for k, (a, b) in pairs.items() if b is not None}
+
+
+def growth_of(gaps: dict[int, Interval]) -> Interval | None:
+    """The last ratio over the first, their intervals' distances combined on the log scale; None where a ratio has no value.
+
+    >>> made = [Interval(2.0, 1.0, 4.0, 0.95, "", 9), Interval(8.0, 8.0, 8.0, 0.95, "", 9)]
+    >>> print(growth_of({5: made[0], 10: made[1]}))
+    4 [2, 8]
+    """
+    if len(gaps) < 2:
+        return None
+    first, last = gaps[min(gaps)], gaps[max(gaps)]
+    if not all(math.isfinite(end) and end > 0 for gap in (first, last) for end in (gap.estimate, gap.low, gap.high)):
+        return None
+    logs = [{name: math.log(getattr(gap, name)) for name in ("estimate", "low", "high")} for gap in (first, last)]
+    middle = logs[1]["estimate"] - logs[0]["estimate"]
+    low = middle - math.hypot(logs[1]["estimate"] - logs[1]["low"], logs[0]["high"] - logs[0]["estimate"])
+    high = middle + math.hypot(logs[1]["high"] - logs[1]["estimate"], logs[0]["estimate"] - logs[0]["low"])
+    return Interval(math.exp(middle), math.exp(low), math.exp(high), first.level, "ratio of ratios", first.count + last.count)
+
+
+def above_one(gap: Interval) -> Verdict:
+    """A ratio against 1; a bound on the side that matters is enough.
+
+    >>> above_one(Interval(math.nan, 3.0, math.inf, 0.95, "", 9))
+    'supported'
+    """
+    return "supported" if gap.low > 1 else "refuted" if gap.high < 1 else "undecided"
+
+
+def told(gap: Interval) -> str:
+    """A ratio in words, also where it is only bounded.
+
+    >>> told(Interval(math.nan, 3.0, math.inf, 0.95, "", 9)), told(Interval(math.nan, 0.0, math.inf, 0.95, "", 9))
+    ('a factor of at least 3', 'an unknown factor')
+    """
+    if math.isfinite(gap.estimate):
+        return f"a factor {gap.estimate:.3g} [{gap.low:.3g}, {gap.high:.3g}]"
+    if gap.low > 0 and math.isfinite(gap.high):
+        return f"a factor between {gap.low:.3g} and {gap.high:.3g}"
+    if gap.low > 0:
+        return f"a factor of at least {gap.low:.3g}"
+    return f"a factor of at most {gap.high:.3g}" if math.isfinite(gap.high) else "an unknown factor"

@@ -1,0 +1,122 @@
+"""Tables and figures of the study of open questions."""
+
+import math
+
+from separatrix.inference import Interval, Threshold
+from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.studies.search import Found
+from separatrix.studies.signal.recipes import NETWORKS
+from separatrix.studies.signal_open.claims import PAIRS, ratios
+from separatrix.studies.signal_open.measure import Floors, Tuned, target_of
+from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
+from separatrix.studies.signal_open.task import VARIANTS
+from separatrix.theory.signal import bounds_for
+
+BOUNDS = "95 % intervals; a short dash is the bound of a censored search (at least, for the larger networks; at most, for the CNN)."
+
+
+def bounded_series(label: str, points: list[tuple[object, Threshold]]) -> list[Series]:
+    """Thresholds with their intervals as one series, and the bounds of censored ones as short dashes.
+
+    >>> from separatrix.inference import Tally, estimate_threshold
+    >>> [each.role for each in bounded_series("CNN", [("plain", estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))])]
+    ['bound']
+    """
+    known = [(x, t) for x, t in points if t.censoring == "none"]
+    # Gaps between bounds, so that no line joins them.
+    bounds = [(x, t.high if t.censoring == "left" else t.low) for x, t in points if t.censoring in ("left", "right")]
+    out = []
+    if known:
+        columns = (tuple(getattr(t, part) for _, t in known) for part in ("estimate", "low", "high"))
+        out.append(Series(label, tuple(x for x, _ in known), *columns))
+    if bounds:
+        gapped = [each for pair in bounds for each in (pair, (None, None))]
+        out.append(Series(label, tuple(x for x, _ in gapped), tuple(y for _, y in gapped), role="bound"))
+    return out
+
+
+def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure]:
+    """For every number of patches, the thresholds of the three networks on each variant."""
+    out = []
+    for k in sorted({key.patches for key in found if key.network in NETWORKS}):
+        series: list[Series] = []
+        for network in NETWORKS:
+            cells = [(name, found.get(OpenKey(name, network, k))) for name in VARIANTS]
+            series += bounded_series(network, [(name, each.threshold) for name, each in cells if each is not None])
+        out.append(Figure(f"variants-{k}", f"Samples needed on each variant, k = {k}, d = {s.dimension}", Axis(""),
+                          Axis("samples m*", log=True), tuple(series), BOUNDS))  # fmt: skip
+    return out
+
+
+def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
+    """What sharing and locality save on each variant."""
+    series = []
+    for smaller, larger in PAIRS:
+        points: list[tuple[str, Interval]] = []
+        for name in VARIANTS:
+            points += [(f"{name}, k = {k}", gap) for k, gap in ratios(found, name, larger, smaller).items()]
+        known = [(x, gap) for x, gap in points if math.isfinite(gap.estimate)]
+        bounds = [(x, gap.low if gap.low > 0 else gap.high) for x, gap in points if not math.isfinite(gap.estimate)]
+        bounds = [(x, y) for x, y in bounds if math.isfinite(y) and y > 0]
+        label = f"{larger} over {smaller}"
+        columns = (tuple(getattr(gap, part) for _, gap in known) for part in ("estimate", "low", "high"))
+        series.append(Series(label, tuple(x for x, _ in known), *columns))
+        if bounds:
+            series.append(Series(label, tuple(x for x, _ in bounds), tuple(y for _, y in bounds), role="bound"))
+    names = [x for each in series for x in each.x]
+    if names:
+        series.append(Series("no difference", (names[0], names[-1]), (1.0, 1.0), role="baseline"))
+    return Figure("ratios", "What sharing and locality save", Axis(""), Axis("ratio of samples", log=True), tuple(series),
+                  "95 % intervals; a short dash is a bound where a search was censored.")  # fmt: skip
+
+
+def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
+    """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of the FCN's lower bound."""
+    series: list[Series] = []
+    for network in ("CNN", "FCN", *STARTS):
+        cells = sorted((key.patches, each.threshold) for key, each in found.items()
+                       if (key.variant, key.network) == ("plain", network) and key.patches in s.start_patches)  # fmt: skip
+        series += bounded_series(network, list(cells))
+    random = sorted((key.patches, each.threshold.estimate) for key, each in found.items()
+                    if (key.variant, key.network) == ("plain", "FCN") and math.isfinite(each.threshold.estimate))  # fmt: skip
+    if random:
+        bound = bounds_for("FCN")[0]
+        values = [bound.value(k, s.dimension, s.noise) for k, _ in random]
+        constant = math.exp(sum(math.log(m / v) for (_, m), v in zip(random, values)) / len(random))
+        series.append(Series("FCN law k²d", tuple(k for k, _ in random), tuple(constant * v for v in values), role="law"))
+    return Figure("starts", "The same FCN under other algorithms", Axis("k", log=True), Axis("samples m*", log=True), tuple(series),
+                  "95 % intervals; short dashes are bounds of censored searches. The law of the lower bound passes through the randomly "
+                  "started FCN's points; it speaks of that start only.")  # fmt: skip
+
+
+def open_table(s: OpenSettings, found: dict[OpenKey, Found], floors: Floors, tuned: Tuned) -> TableData:
+    """Every threshold with its interval, the target and the risks beside which it stands."""
+    rows = []
+    for key, each in found.items():
+        floor = floors[key.variant, key.patches]
+        rows.append((
+            key.variant, key.network, key.patches, s.dimension, str(each.threshold), each.threshold.trials,
+            f"x{tuned[key.variant, key.network].option:g}", round(target_of(s, floor, key.variant), 4), round(floor.risk, 4),
+            round(floor.error, 5), floor.rule, round(floor.linear, 4),
+        ))  # fmt: skip
+    columns = (
+        "variant", "network", "k", "d", "m*", "trials", "learning rate", "target", "floor", "its standard error", "the floor's rule",
+        "risk of the linear rule that knows the signal",
+    )  # fmt: skip
+    return TableData("thresholds", "Samples needed, with 95 % intervals (<= and >= mark censored searches)", columns, tuple(rows))
+
+
+def tuning_table(tuned: Tuned) -> TableData:
+    """The grid on which every network was tuned on every variant, and the choice.
+
+    >>> tuning_table({}).rows
+    ()
+    """
+    rows = tuple(
+        (*names, f"x{rate:g}", round(score, 4) if math.isfinite(score) else None, "chosen" if rate == mine.option else "")
+        for names, mine in tuned.items()
+        for rate, score in mine.scores.items()
+    )
+    return TableData(
+        "tuning", "Tuning: mean risk on seeds that no result uses", ("variant", "network", "learning rate", "mean risk", ""), rows
+    )

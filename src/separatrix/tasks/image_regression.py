@@ -1,0 +1,126 @@
+"""Regression on real images: a hidden teacher that looks through small windows labels them."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from separatrix.data import load
+from separatrix.errors import check_integer
+from separatrix.spec import choice, static, value
+from separatrix.streams import draw, named, normal, uniform
+from separatrix.tasks.base import Sample, Task
+from separatrix.tasks.regression import Teacher, unit_rows
+from separatrix.tasks.stored import check_source, indices, source_field
+
+
+class Album(NamedTuple):
+    """The images of a trial and its teacher.
+
+    >>> Album(train_x=None, test_x=None, teacher=None).teacher is None
+    True
+    """
+
+    train_x: Any
+    test_x: Any
+    teacher: Any
+
+
+@functools.lru_cache(maxsize=4)
+def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
+    """The images of a source, averaged down to `side` pixels, less the training mean, at a scale where a pixel has unit variance.
+
+    >>> images = image_arrays("embedded-photographs", 8)["train_x"]
+    >>> images.shape[1:], round(float((images**2).mean()), 3)
+    ((8, 8, 3), 1.0)
+    """
+    data = load(source.partition("@")[0])
+
+    def small(stack: np.ndarray) -> np.ndarray:
+        stack = np.asarray(stack, np.float32)
+        stack = stack[..., None] if stack.ndim == 3 else stack
+        check_integer("ImageRegressionTask", "side", side, 1, min(stack.shape[1:3]))
+        step = min(stack.shape[1:3]) // side
+        cut = stack[:, : side * step, : side * step]
+        return cut.reshape(len(cut), side, step, side, step, cut.shape[-1]).mean((2, 4))
+
+    train, test = small(data.train_x), small(data.test_x)
+    mean = train.mean(0)
+    scale = np.sqrt(np.mean((train - mean) ** 2))
+    return {"train_x": (train - mean) / scale, "test_x": (test - mean) / scale}
+
+
+class ImageRegressionTask(Task):
+    """Images of a stored collection, labelled by a local teacher over windows of `field` x `field` pixels, plus noise.
+
+    Images are averaged down to `side` pixels, centred, and scaled so that a window has root-mean-square norm `radius` (the source does
+    not say how its images were scaled; a window of unit size suits the teacher's biases). The teacher is that of `RegressionTask`
+    over all windows. Training rows are different images; test rows come from the collection's test images.
+
+    >>> import jax
+    >>> task = ImageRegressionTask(side=8)
+    >>> task.sample(jax.random.key(0), 5).x.shape
+    (5, 8, 8, 3)
+    """
+
+    source: str = source_field(default="embedded-photographs")
+    side: int = static(low=1, default=32)
+    field: int = static(low=1, default=3)
+    noise: float = value(low=0, default=1.0)
+    teacher: str = choice("local", "none", default="local")
+    units: int = static(low=1, default=20)
+    gain: float = value(low=0, default=1.0)
+    radius: float = value(low=0, open_low=True, default=1.0)
+
+    def check(self) -> None:
+        check_source("ImageRegressionTask", self.source)
+        check_integer("ImageRegressionTask", "field", self.field, 1, self.side)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return (self.side, self.side, self.arrays()["train_x"].shape[-1])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return image_arrays(self.source, self.side)
+
+    def bind(self, truth: Any, arrays: dict[str, Any]) -> Album:
+        return Album(arrays["train_x"], arrays["test_x"], truth)
+
+    def truth(self, key: Key[Array, ""], within: Any = None) -> Teacher:
+        span = self.field**2 * self.shape[-1]
+        return Teacher(
+            unit_rows(named(key, "weights"), (self.units, span)),
+            draw(uniform, named(key, "bias"), (self.units,)) - 0.5,
+            draw(normal, named(key, "readout"), (self.units,)) * self.gain / np.sqrt(self.units),
+            2.0 * draw(uniform, named(key, "offset"), (1,))[0] - 1.0,
+        )
+
+    def clean(self, x: Float[Array, "rows side side channels"], truth: Any) -> Float[Array, " rows"]:
+        if self.teacher == "none":
+            return jnp.zeros(len(x), x.dtype)
+        # One window place at a time: a collection's windows all at once would need many times its memory.
+        filters = truth.teacher.weights.T.reshape(self.field, self.field, x.shape[-1], self.units)
+        layout = ("NHWC", "HWIO", "NHWC")
+        hidden = jax.lax.conv_general_dilated(x, filters, (1, 1), "VALID", dimension_numbers=layout)
+        return jax.nn.relu(hidden - truth.teacher.bias).mean((1, 2)) @ truth.teacher.readout + truth.teacher.offset
+
+    def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
+        count = truth.train_x.shape[0]
+        # The places of the smallest of independent numbers: different images, whatever the padding; more rows than images wrap around.
+        order = jnp.argsort(draw(uniform, named(key, "inputs"), (count,)))
+        return self._labelled(key, truth, truth.train_x, order[jnp.arange(rows) % count])
+
+    def draw_test(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
+        return self._labelled(key, truth, truth.test_x, indices(named(key, "inputs"), (rows,), truth.test_x.shape[0]))
+
+    def _labelled(self, key: Key[Array, ""], truth: Any, images: Any, chosen: Any) -> Sample:
+        window = self.field * np.sqrt(images.shape[-1])
+        x = jnp.asarray(images)[chosen] * (self.radius / window)
+        return Sample(x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), chosen.shape))
+
+    def baselines(self) -> dict[str, float]:
+        # The best constant's risk is the teacher's variance, which differs from seed to seed: the probe `regression` measures it.
+        return {"constant": 0.0} if self.teacher == "none" else {}
