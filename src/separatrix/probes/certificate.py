@@ -1,7 +1,8 @@
 """The weighted path norm of Neural Shattering as a probe: both sides of the bound, on the network as it trains."""
 
-from typing import Any
+from typing import Any, cast
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -26,8 +27,8 @@ def certificate_at(moment: Moment, sharpness: Any = None) -> Certificate:
     True
     """
     network, layout, rows = moment.network, moment.layout, moment.train
-    params: Any = moment.params
-    one = not isinstance(params.weights, tuple) and params.readout is not None and isinstance(network.activation, ReLU)
+    params = cast(Any, moment.params)
+    one = len(jax.tree.leaves(params.weights)) == 1 and network.readout != "sum" and isinstance(network.activation, ReLU)
     shared = one and network.connectivity == "shared" and network.readout == "pooled" and params.weights.shape[0] == 1
     if not (shared or (one and network.connectivity == "full")):
         raise SeparatrixError("the certificate is for ReLU networks that are full, or shared with a pooled readout")

@@ -129,10 +129,10 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
     'Risk'
     """
     if "hatched" in plain:
-        axes = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
-        grids = {key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")}
-        ticks = {key: tuple(plain[key]) for key in ("columns", "rows")}
-        return Heatmap(plain["name"], plain["title"], **axes, **ticks, **grids, caption=plain["caption"])
+        parts: dict[str, Any] = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
+        parts |= {key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")}
+        parts |= {key: tuple(plain[key]) for key in ("columns", "rows")}
+        return Heatmap(plain["name"], plain["title"], caption=plain["caption"], **parts)
     listed: list[dict[str, Any]] = [{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()} for each in plain["series"]]
     series = tuple(Series(**each) for each in listed)
     return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])

@@ -12,6 +12,7 @@ from separatrix.studies.signal.study import SignalStudy
 from separatrix.studies.signal_first import SignalFirst
 from separatrix.studies.signal_map.study import SignalMap
 from separatrix.studies.signal_open.study import SignalOpen
+from separatrix.studies.stability.study import StabilityStudy
 from separatrix.studies.study import Study
 
 STUDIES: dict[str, Study[Any]] = {
@@ -26,6 +27,7 @@ STUDIES: dict[str, Study[Any]] = {
         Patterns(),
         DigitsStudy(),
         CifarStudy(),
+        StabilityStudy(),
     )
 }
 

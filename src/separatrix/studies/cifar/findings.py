@@ -1,13 +1,14 @@
 """The verdict of the study `cifar`: is the CNN ahead at every number of parameters?"""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from separatrix.inference.intervals import mean_interval
 from separatrix.studies.cifar.measure import Cell, Measured
 from separatrix.studies.cifar.settings import CifarSettings
 from separatrix.studies.claims import Claim, Evidence, Finding, all_of, decide_above
+from separatrix.studies.seeds import mean_over_seeds
 
 CNN_AHEAD = Claim(
     "malach.cifar.cnn-ahead",
@@ -51,14 +52,14 @@ def cnn_ahead(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -
     'undecided'
     """
     outside = s.outside()
-    evidence = [
-        Evidence.of(f"CNN's accuracy less the FCN's, depth {depth}, {count} parameters", mean_interval(gap), 0.0, constant=chance)
+    evidence: list[Any] = [
+        Evidence.of(f"CNN's accuracy less the FCN's, depth {depth}, {count} parameters", mean_over_seeds(gap), 0.0, constant=chance)
         for depth in s.depths
         for count, gap in gaps(found, depth).items()
     ]
     if not evidence:
         reason = "no CNN was measured whose number of parameters lies between those of two FCNs of its depth"
         return Finding(CNN_AHEAD, "undecided", reason, not outside, (), outside)
-    verdict = all_of(decide_above(each, 0.0) for each in evidence)  # type: ignore[arg-type]
+    verdict = all_of(decide_above(each, 0.0) for each in evidence)
     reason = "compared at equal depth and number of parameters, the FCN's accuracy interpolated between its widths; paired by seed"
     return Finding(CNN_AHEAD, verdict, reason, not outside, tuple(evidence), outside)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
-from separatrix.inference.intervals import mean_interval
 from separatrix.notes import Note
 from separatrix.studies.cifar.findings import CNN_AHEAD, cnn_ahead
 from separatrix.studies.cifar.measure import Cell, Measured, cells, measure_all, sweep_of
 from separatrix.studies.cifar.settings import SCALES, CifarSettings
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
+from separatrix.studies.seeds import mean_over_seeds
 from separatrix.studies.study import Study
 
 
@@ -41,7 +41,7 @@ def _figure(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> 
         for depth in s.depths:
             mine = [each for cell, each in found.items() if (cell.network, cell.depth, cell.permuted) == (network, depth, False)]
             mine.sort(key=lambda each: each.parameters)
-            intervals = [mean_interval(each.accuracy) for each in mine]
+            intervals = [mean_over_seeds(each.accuracy) for each in mine]
             if mine:
                 series.append(Series(
                     f"{network}, depth {depth}", tuple(each.parameters for each in mine), tuple(i.estimate for i in intervals),
@@ -60,7 +60,7 @@ def _table(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> T
     rows = []
     for cell in cells(s):
         if (each := found.get(cell)) is not None:
-            test, train = mean_interval(each.accuracy), mean_interval(each.train_accuracy)
+            test, train = mean_over_seeds(each.accuracy), mean_over_seeds(each.train_accuracy)
             rows.append((
                 cell.network, cell.depth, cell.width, "permuted" if cell.permuted else "as they are", each.parameters, each.flops,
                 *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in (test, train)), test.count, round(chance, 4), round(each.seconds, 3),

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.inference.intervals import difference, mean_interval
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above, decide_below
 from separatrix.studies.digits.claims import ENDS_FAIL, ENDS_FCN, FCN_CHANCE, LCN_AHEAD, LOCAL_HOLD
 from separatrix.studies.digits.measure import NETWORKS, Results
 from separatrix.studies.digits.settings import DigitsSettings
+from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
 
 NEAR_CHANCE = 0.05  # an accuracy at most this far above the best constant answer's is called chance
 LARGE = 19  # the n at which the paper calls the fully connected network's accuracy chance
@@ -44,7 +44,7 @@ def _local(results: Results) -> Judged:
             verdicts.append("undecided")  # what did not learn at the smallest n has nothing to lose
             continue
         for n in sizes[1:]:
-            left = difference(_above(results, "centre", name, n), KEPT * first)
+            left = gap_over_seeds(_above(results, "centre", name, n), KEPT * first)
             evidence.append(Evidence.of(f"{name}: accuracy above chance at n = {n}, less half of that at n = {sizes[0]}", left, 0.0))
             verdicts.append(decide_above(left, 0.0))
     reason = (
@@ -75,9 +75,9 @@ def _ahead(results: Results) -> Judged:
         return LCN_AHEAD, "undecided", "no length above 3 was measured (at 3 there is one window, and the networks are the same)", ()
     gaps = {n: _gap(results, "centre", "LCN", "CNN", n) for n in sizes}
     seeds = min(len(gap) for gap in gaps.values())
-    overall = mean_interval(np.mean([gap[:seeds] for gap in gaps.values()], axis=0))
+    overall = mean_over_seeds(np.mean([gap[:seeds] for gap in gaps.values()], axis=0))
     evidence = [Evidence.of("LCN's accuracy less the CNN's, mean over n", overall, 0.0)]
-    evidence += [Evidence.of(f"LCN's accuracy less the CNN's at n = {n}", mean_interval(gap), 0.0) for n, gap in gaps.items()]
+    evidence += [Evidence.of(f"LCN's accuracy less the CNN's at n = {n}", mean_over_seeds(gap), 0.0) for n, gap in gaps.items()]
     return LCN_AHEAD, decide_above(overall, 0.0), "judged on the mean over all n > 3, paired by seed", tuple(evidence)
 
 
@@ -86,7 +86,7 @@ def _ends_small(results: Results) -> Judged:
     if not sizes:
         return ENDS_FCN, "undecided", "no length above 3 was measured (at 3 both labels are the same)", ()
     n = sizes[0]
-    gaps = {name: mean_interval(_gap(results, "ends", "FCN", name, n)) for name in ("CNN", "LCN")}
+    gaps = {name: mean_over_seeds(_gap(results, "ends", "FCN", name, n)) for name in ("CNN", "LCN")}
     evidence = tuple(Evidence.of(f"FCN's accuracy less the {name}'s at n = {n}", gap, 0.0) for name, gap in gaps.items())
     reason = f"judged at n = {n}, the smallest at which the three digits do not fit one window, paired by seed"
     return ENDS_FCN, all_of(decide_above(gap, 0.0) for gap in gaps.values()), reason, evidence
@@ -119,5 +119,5 @@ def _gap(results: Results, label: str, first: str, second: str, n: int) -> np.nd
 
 def _level(results: Results, label: str, network: str, n: int) -> Any:
     """A network's accuracy beside the best constant answer's; chance ends at the reference."""
-    interval = mean_interval(_above(results, label, network, n) + results.chance)
+    interval = mean_over_seeds(_above(results, label, network, n) + results.chance)
     return Evidence.of(f"{network}: accuracy at n = {n}", interval, results.chance + NEAR_CHANCE, constant=results.chance)

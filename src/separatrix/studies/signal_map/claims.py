@@ -95,7 +95,7 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
     ]
     words = [f"sharing saves {_told(sharing)} (the laws' ratio is {laws['sharing']:.3g})"]
     words.append(f"locality {_told(locality)} more (the laws' ratio is {laws['locality']:.3g})")
-    share = share_of_sharing(*(found[corners[name]].threshold for name in ("CNN", "LCN", "FCN")))
+    share = share_of_sharing(found[corners["CNN"]].threshold, found[corners["LCN"]].threshold, found[corners["FCN"]].threshold)
     if share is not None:
         law = math.log(laws["sharing"]) / math.log(laws["sharing"] * laws["locality"])
         evidence.append(Evidence.of("share of sharing in the log of the whole factor", share, None, **{"by the laws": law}))
@@ -141,7 +141,7 @@ def _stretched(gap: Interval, comparisons: int) -> Interval:
     """A ratio's interval widened, on the log scale, for the number of comparisons (Bonferroni, normal quantiles)."""
     if not math.isfinite(gap.estimate) or gap.estimate <= 0 or gap.low <= 0 or not math.isfinite(gap.high):
         return gap
-    wider = norm.ppf(1 - 0.025 / max(1, comparisons)) / norm.ppf(0.975)
+    wider = float(norm.ppf(1 - 0.025 / max(1, comparisons)) / norm.ppf(0.975))
     low, high = (gap.estimate * (end / gap.estimate) ** wider for end in (gap.low, gap.high))
     return Interval(gap.estimate, low, high, gap.level, gap.method, gap.count)
 

@@ -80,10 +80,11 @@ def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figu
             line = sorted(((getattr(spot, along), each.threshold) for spot, each in found.items() if getattr(spot, across) == value),
                           key=lambda pair: pair[0])  # fmt: skip
             points = [(x, t if t.censoring == "none" else None) for x, t in line]
-            series.append(Series(
-                f"{'g' if across == 'groups' else 'r'} = {value}", tuple(x for x, _ in points),
-                *(tuple(None if t is None else getattr(t, part) for _, t in points) for part in ("estimate", "low", "high")),
-            ))  # fmt: skip
+            estimate, low, high = (
+                tuple(None if t is None else getattr(t, part) for _, t in points) for part in ("estimate", "low", "high")
+            )
+            label = f"{'g' if across == 'groups' else 'r'} = {value}"
+            series.append(Series(label, tuple(x for x, _ in points), estimate, low, high))
             bounds += [(x, shade(t)) for x, t in line if t.censoring in ("left", "right")]
         if bounds:  # with gaps between them, so that no line joins them
             gapped = [each for pair in bounds for each in (pair, (None, None))]

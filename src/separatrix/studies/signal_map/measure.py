@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from separatrix.engine import Lab
+from separatrix.engine import Lab, Trial
 from separatrix.inference import SearchPlan
 from separatrix.studies.search import Found, Query, find_thresholds
 from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot, map_trial
@@ -25,15 +25,15 @@ def spot_plan(s: MapSettings, spot: Spot) -> SearchPlan:
 
 def tune_map(lab: Lab, s: MapSettings) -> dict[Spot, Choice[MapRecipe]]:
     """The recipe of every place, chosen from one grid with the same effort, on seeds that no result uses."""
-    learners = {
-        spot: Tunable(
-            lambda recipe, samples, seed, spot=spot: map_trial(s, spot, recipe, samples, seed),
-            lambda row: row["risk"] <= s.target,
-            spot_plan(s, spot),
-        )
-        for spot in s.spots()
-    }
+    learners = {spot: _tunable(s, spot) for spot in s.spots()}
     return tune_all(lab, learners, s.recipes(), seeds_from(s.seed, s.tune_seeds, purpose=1), s.tune_factors, s.round)
+
+
+def _tunable(s: MapSettings, spot: Spot) -> Tunable[MapRecipe]:
+    def trial(recipe: MapRecipe, samples: int, seed: int) -> Trial:
+        return map_trial(s, spot, recipe, samples, seed)
+
+    return Tunable(trial, lambda row: row["risk"] <= s.target, spot_plan(s, spot))
 
 
 def measure_map(lab: Lab, s: MapSettings, tuned: dict[Spot, Choice[MapRecipe]]) -> dict[Spot, Found]:

@@ -94,7 +94,7 @@ def judge_start(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Finding, 
     ]
     evidence += [
         Evidence.of(f"samples of the FCN, gradient descent over Adam, k = {k}", gap, 1.0)
-        for k, gap in ratios(found, "plain", "FCN", "FCN, Adam").items()
+        for k, gap in ratios(found, "plain", "FCN", "FCN by Adam").items()
     ]
     evidence += [
         Evidence.of(f"samples of the FCN started in the CNN over the CNN's, k = {k}", gap, 1.0)

@@ -1,6 +1,8 @@
 """Tables and figures of the study of open questions."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from separatrix.inference import Interval, Threshold
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
@@ -15,24 +17,23 @@ from separatrix.theory.signal import bounds_for
 BOUNDS = "95 % intervals; a short dash is the bound of a censored search (at least, for the larger networks; at most, for the CNN)."
 
 
-def bounded_series(label: str, points: list[tuple[object, Threshold]]) -> list[Series]:
-    """Thresholds with their intervals as one series, and the bounds of censored ones as short dashes.
+def bounded_series(label: str, points: Sequence[tuple[Any, Threshold | Interval]]) -> list[Series]:
+    """Thresholds or ratios with their intervals as one series, with gaps where one is censored, and the bounds of those as short dashes.
 
     >>> from separatrix.inference import Tally, estimate_threshold
-    >>> [each.role for each in bounded_series("CNN", [("plain", estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))])]
-    ['bound']
+    >>> made = bounded_series("CNN", [("plain", estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))])
+    >>> [(each.label, each.role, each.x) for each in made]
+    [('CNN', 'measured', ('plain',)), ('CNN', 'bound', ('plain',))]
     """
-    known = [(x, t) for x, t in points if t.censoring == "none"]
-    # Gaps between bounds, so that no line joins them.
-    bounds = [(x, t.high if t.censoring == "left" else t.low) for x, t in points if t.censoring in ("left", "right")]
-    out = []
-    if known:
-        columns = (tuple(getattr(t, part) for _, t in known) for part in ("estimate", "low", "high"))
-        out.append(Series(label, tuple(x for x, _ in known), *columns))
-    if bounds:
-        gapped = [each for pair in bounds for each in (pair, (None, None))]
-        out.append(Series(label, tuple(x for x, _ in gapped), tuple(y for _, y in gapped), role="bound"))
-    return out
+    if not points:
+        return []
+    known = [each if math.isfinite(each.estimate) else None for _, each in points]
+    x = tuple(x for x, _ in points)
+    estimate, low, high = (tuple(None if t is None else getattr(t, part) for t in known) for part in ("estimate", "low", "high"))
+    bounds = [(x, each.low if each.low > 0 else each.high) for x, each in points if not math.isfinite(each.estimate)]
+    bounds = [(x, y) for x, y in bounds if math.isfinite(y) and y > 0]
+    out = [Series(label, x, estimate, low, high)]
+    return [*out, Series(label, tuple(x for x, _ in bounds), tuple(y for _, y in bounds), role="bound")] if bounds else out
 
 
 def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure]:
@@ -50,19 +51,10 @@ def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure
 
 def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
     """What sharing and locality save on each variant."""
-    series = []
+    series: list[Series] = []
     for smaller, larger in PAIRS:
-        points: list[tuple[str, Interval]] = []
-        for name in VARIANTS:
-            points += [(f"{name}, k = {k}", gap) for k, gap in ratios(found, name, larger, smaller).items()]
-        known = [(x, gap) for x, gap in points if math.isfinite(gap.estimate)]
-        bounds = [(x, gap.low if gap.low > 0 else gap.high) for x, gap in points if not math.isfinite(gap.estimate)]
-        bounds = [(x, y) for x, y in bounds if math.isfinite(y) and y > 0]
-        label = f"{larger} over {smaller}"
-        columns = (tuple(getattr(gap, part) for _, gap in known) for part in ("estimate", "low", "high"))
-        series.append(Series(label, tuple(x for x, _ in known), *columns))
-        if bounds:
-            series.append(Series(label, tuple(x for x, _ in bounds), tuple(y for _, y in bounds), role="bound"))
+        points = [(f"{name}, k = {k}", gap) for name in VARIANTS for k, gap in ratios(found, name, larger, smaller).items()]
+        series += bounded_series(f"{larger} over {smaller}", points)
     names = [x for each in series for x in each.x]
     if names:
         series.append(Series("no difference", (names[0], names[-1]), (1.0, 1.0), role="baseline"))
@@ -73,19 +65,18 @@ def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
 def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
     """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of the FCN's lower bound."""
     series: list[Series] = []
+    plain = {(key.network, key.patches): each.threshold for key, each in found.items() if key.variant == "plain"}
+    cells = sorted(set(s.start_patches))
     for network in ("CNN", "FCN", *STARTS):
-        cells = sorted((key.patches, each.threshold) for key, each in found.items()
-                       if (key.variant, key.network) == ("plain", network) and key.patches in s.start_patches)  # fmt: skip
-        series += bounded_series(network, list(cells))
-    random = sorted((key.patches, each.threshold.estimate) for key, each in found.items()
-                    if (key.variant, key.network) == ("plain", "FCN") and math.isfinite(each.threshold.estimate))  # fmt: skip
-    if random:
+        series += bounded_series(network, [(f"k = {k}", plain[network, k]) for k in cells if (network, k) in plain])
+    random = [(k, plain["FCN", k].estimate) for k in cells if ("FCN", k) in plain and plain["FCN", k].censoring == "none"]
+    if len(random) > 1:
         bound = bounds_for("FCN")[0]
         values = [bound.value(k, s.dimension, s.noise) for k, _ in random]
         constant = math.exp(sum(math.log(m / v) for (_, m), v in zip(random, values)) / len(random))
-        series.append(Series("FCN law k²d", tuple(k for k, _ in random), tuple(constant * v for v in values), role="law"))
-    return Figure("starts", "The same FCN under other algorithms", Axis("k", log=True), Axis("samples m*", log=True), tuple(series),
-                  "95 % intervals; short dashes are bounds of censored searches. The law of the lower bound passes through the randomly "
+        series.append(Series("FCN law k²d", tuple(f"k = {k}" for k, _ in random), tuple(constant * v for v in values), role="law"))
+    return Figure("starts", "The same FCN under other algorithms", Axis(""), Axis("samples m*", log=True), tuple(series),
+                  "95 % intervals; short dashes are bounds of censored searches, and the law of the lower bound through the randomly "
                   "started FCN's points; it speaks of that start only.")  # fmt: skip
 
 

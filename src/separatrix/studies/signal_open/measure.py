@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from separatrix.engine import Lab
+from separatrix.engine import Lab, Trial
 from separatrix.inference import SearchPlan
 from separatrix.studies.search import Found, Query, find_thresholds
+from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal_open.floors import Floor, floor_of
 from separatrix.studies.signal_open.recipes import open_trial
-from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
+from separatrix.studies.signal_open.settings import OpenKey, OpenSettings
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import Choice, Tunable, tune_all
 
@@ -40,8 +41,9 @@ def key_plan(s: OpenSettings, key: OpenKey) -> SearchPlan:
     k, d, local = key.patches, s.dimension, key.variant == "product" and key.network != "FCN"
     largest = s.product_largest if key.variant == "product" else s.largest
     scale = {"CNN": 1.0 * (k + d), "LCN": 0.8 * k * (k + d)}.get(key.network, 6.0 * k * k * d)
-    start = largest if local else min(max(s.noise**2 * scale * 4, 4.0), largest)
-    return SearchPlan(minimum=2, maximum=largest, width=s.width, max_trials=s.trials, start=float(start))
+    least = 2 if local else s.least[NETWORKS.index(key.network) if key.network in NETWORKS else -1]
+    start = largest if local else min(max(s.noise**2 * scale * 4, 4.0, least), largest)
+    return SearchPlan(minimum=least, maximum=largest, width=s.width, max_trials=s.trials, start=float(start))
 
 
 def key_query(s: OpenSettings, key: OpenKey, target: float, chosen: Choice[float]) -> Query:
@@ -60,16 +62,17 @@ def key_query(s: OpenSettings, key: OpenKey, target: float, chosen: Choice[float
 
 def tune_open(lab: Lab, s: OpenSettings, floors: Floors) -> Tuned:
     """The learning rate of every variant and network, chosen at its first cell from one grid, on seeds that no result uses."""
-    learners = {}
+    learners: dict[tuple[str, str], Tunable[float]] = {}
     for key in s.wanted():
-        target = target_of(s, floors[key.variant, key.patches], key.variant)
-        tunable = Tunable(
-            lambda rate, samples, seed, key=key: open_trial(s, key, rate, samples, seed),
-            lambda row, target=target: row["risk"] <= target,
-            key_plan(s, key),
-        )
-        learners.setdefault((key.variant, key.network), tunable)
+        learners.setdefault((key.variant, key.network), _tunable(s, key, target_of(s, floors[key.variant, key.patches], key.variant)))
     return tune_all(lab, learners, s.tune_rates, seeds_from(s.seed, s.tune_seeds, purpose=1), s.tune_factors, s.round)
+
+
+def _tunable(s: OpenSettings, key: OpenKey, target: float) -> Tunable[float]:
+    def trial(rate: float, samples: int, seed: int) -> Trial:
+        return open_trial(s, key, rate, samples, seed)
+
+    return Tunable(trial, lambda row: row["risk"] <= target, key_plan(s, key))
 
 
 def measure_open(lab: Lab, s: OpenSettings, floors: Floors, tuned: Tuned) -> dict[OpenKey, Found]:
@@ -80,12 +83,3 @@ def measure_open(lab: Lab, s: OpenSettings, floors: Floors, tuned: Tuned) -> dic
         queries[key] = key_query(s, key, target, tuned[key.variant, key.network])
     found: dict[Any, Found] = find_thresholds(lab, queries, "thresholds", s.round)
     return found
-
-
-def is_start(key: OpenKey) -> bool:
-    """Whether a threshold is of an algorithm on the FCN that the bound does not speak of.
-
-    >>> is_start(OpenKey("plain", "FCN from CNN", 5))
-    True
-    """
-    return key.network in STARTS

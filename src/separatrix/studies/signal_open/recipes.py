@@ -56,7 +56,7 @@ def open_learner(variant: str, network: str, patches: int, steps: int, bias: flo
         return Learner(rate=base * rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, DEEP_BIAS))
     if variant == "product":
         return Learner(rate=rate, steps=steps)
-    if network == "FCN, Adam":
+    if network == "FCN by Adam":
         return Learner(rate=0.03 * rate, steps=steps, optimizer="adam", projection="ball", lsa_bias=Ramp(0.0, bias))
     return signal_learner("FCN" if network in STARTS else network, patches, steps, Recipe(rate=rate, bias=bias))
 

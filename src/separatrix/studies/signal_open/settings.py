@@ -4,11 +4,11 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from separatrix.errors import check_choice, check_integer, check_number
+from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal_open.task import MOST_SIGNALS, VARIANTS
 
-STARTS = ("FCN from CNN", "FCN, Adam")  # algorithms on the FCN that the lower bound does not speak of
+STARTS = ("FCN from CNN", "FCN by Adam")  # algorithms on the FCN that the lower bound does not speak of
 
 
 class OpenKey(NamedTuple):
@@ -31,26 +31,28 @@ class OpenSettings:
     and the FCN from a random start. A trial of the product must come within `product_margin` of the Bayes rule.
 
     >>> OpenSettings().wanted()[:3]
-    [OpenKey(variant='plain', network='CNN', patches=5), OpenKey(variant='plain', network='CNN', patches=8), OpenKey(variant='plain', network='LCN', patches=5)]
+    [OpenKey(variant='plain', network='CNN', patches=6), OpenKey(variant='plain', network='CNN', patches=8), OpenKey(variant='plain', network='LCN', patches=6)]
     """
 
-    variants: tuple[str, ...] = ("uneven", "several", "dependent", "laplace")
-    patches: tuple[int, ...] = (5, 8)
+    variants: tuple[str, ...] = ("uneven", "dependent", "laplace")
+    patches: tuple[int, ...] = (6, 8)
     full_patches: tuple[int, ...] = (8,)
     start_patches: tuple[int, ...] = (8,)
+    product_patches: int = 4  # what one hidden layer can express does not depend on k: one small cell shows it
     starts: tuple[str, ...] = ("FCN from CNN",)
     dimension: int = 6
     noise: float = 0.3
     bias: float = 0.5
     margin: float = 0.05
     product_margin: float = 0.1
-    steps: int = 100
+    steps: int = 80
     product_steps: int = 300
     test: int = 1024
+    least: tuple[int, ...] = (2, 9, 129)  # where searches of CNN, LCN and FCN end below; a threshold under it is left-censored
     largest: int = 2048
     product_largest: int = 2048
     width: float = 1.2
-    trials: int = 28
+    trials: int = 36
     round: int = 480
     tune_rates: tuple[float, ...] = (1.0,)
     tune_factors: tuple[float, ...] = (0.7, 1.4)
@@ -65,6 +67,9 @@ class OpenSettings:
         for name in ("patches", "full_patches", "start_patches"):
             for count in getattr(self, name):
                 check_integer("the study of open questions", name, count, low=MOST_SIGNALS)
+        check_integer("the study of open questions", "product_patches", self.product_patches, low=MOST_SIGNALS)
+        if len(self.least) != len(NETWORKS):
+            raise ParameterError("the study of open questions", "least", "three numbers, for CNN, LCN and FCN", self.least)
         check_number("the study of open questions", "noise", self.noise, low=0, open_low=True)
         check_number("the study of open questions", "margin", self.margin, low=0, open_low=True)
         check_number("the study of open questions", "product_margin", self.product_margin, low=0, open_low=True)
@@ -73,8 +78,8 @@ class OpenSettings:
         """The numbers of patches at which a network is measured on a variant."""
         if network in STARTS:
             return sorted(set(self.start_patches)) if variant == "plain" else []
-        if variant == "product":  # what one hidden layer can express does not depend on k
-            return sorted(set(self.patches))[:1]
+        if variant == "product":
+            return [self.product_patches]
         own = set(self.full_patches if network == "FCN" else self.patches)
         if variant == "plain" and self.starts and network != "LCN":
             own |= set(self.start_patches)
@@ -103,16 +108,17 @@ SCALES = {
     "quick": OpenSettings(),
     "laptop": OpenSettings(
         variants=EVERYTHING,
-        patches=(6, 8, 11),
-        full_patches=(6, 8, 11),
-        start_patches=(6, 8, 11),
+        patches=(6, 8, 10),
+        full_patches=(6, 8, 10),
+        start_patches=(6, 8, 10),
         starts=STARTS,
         steps=150,
         test=2048,
-        largest=16384,
+        least=(2, 2, 2),
+        largest=8192,
         product_largest=4096,
         width=0.8,
-        trials=56,
+        trials=48,
         round=1200,
         tune_rates=(1.0, 0.33, 3.0),
         tune_seeds=4,
@@ -123,13 +129,14 @@ SCALES = {
         full_patches=(10, 14, 20),
         start_patches=(10, 14, 20),
         starts=STARTS,
-        dimension=16,
+        dimension=12,
         steps=200,
         test=4096,
-        largest=131072,
+        least=(2, 2, 2),
+        largest=65536,
         product_largest=16384,
         width=0.35,
-        trials=240,
+        trials=160,
         round=6000,
         tune_rates=(1.0, 0.33, 3.0),
         tune_seeds=12,

@@ -1,0 +1,153 @@
+"""What the stability study varies, at each scale."""
+
+import dataclasses
+
+from separatrix.errors import check_choice, check_integer, check_number
+
+PARTS = ("sphere", "flat", "mixing", "vocabulary", "images", "geometry")
+
+
+@dataclasses.dataclass(frozen=True)
+class StabilitySettings:
+    """Sizes of the six parts; `parts` says which are run. Names follow the paper: m is a patch, K a width, η a rate.
+
+    >>> StabilitySettings().edge
+    10.0
+    """
+
+    parts: tuple[str, ...] = PARTS
+    rate: float = 0.2
+    noise: float = 1.0
+    test: int = 512
+    times: int = 20
+    dimensions: tuple[int, ...] = (20, 50)
+    patch: int = 5
+    samples: tuple[int, ...] = (48, 80, 128)
+    width: int = 48
+    steps: int = 3000
+    seeds: int = 5
+    flat_views: int = 4
+    flat_patch: int = 10
+    flat_samples: int = 64
+    flat_width: int = 96
+    flat_steps: int = 4000
+    flat_seeds: int = 4
+    mix_copies: int = 10
+    mix_patch: int = 9
+    mix_views: tuple[int, ...] = (0, 40)
+    mix_samples: int = 48
+    mix_width: int = 32
+    mix_steps: int = 3000
+    mix_seeds: int = 5
+    word_views: int = 12
+    word_patch: int = 5
+    word_samples: int = 60
+    word_parameters: int = 700
+    word_noise: float = 0.5
+    word_rate: float = 0.04
+    word_steps: int = 3000
+    word_seeds: int = 6
+    image_source: str = "auto"
+    image_side: int = 8
+    image_samples: int = 64
+    image_width: int = 32
+    image_steps: int = 1000
+    image_seeds: int = 4
+    patch_images: int = 500
+    patch_points: int = 250
+    patch_directions: int = 200
+    patch_seeds: int = 4
+    seed: int = 0
+
+    def __post_init__(self):
+        owner = "the stability study"
+        for part in self.parts:
+            check_choice(owner, "parts", part, PARTS)
+        check_number(owner, "rate", self.rate, low=0, open_low=True)
+        check_number(owner, "word_rate", self.word_rate, low=0, open_low=True)
+        for name in ("dimensions", "samples"):
+            for count in getattr(self, name):
+                check_integer(owner, name, count, low=1)
+        for count in self.dimensions:
+            check_integer(owner, "patch", self.patch, low=1, high=count)
+        for count in self.mix_views:
+            check_integer(owner, "mix_views", count, low=0)
+        check_integer(owner, "times", self.times, low=5)
+
+    @property
+    def edge(self) -> float:
+        """The sharpness at which gradient descent stops being stable: 2/η, for MSE without the ½."""
+        return 2.0 / self.rate
+
+
+SCALES = {
+    "quick": StabilitySettings(),
+    "laptop": StabilitySettings(
+        test=2048,
+        times=40,
+        dimensions=(25, 50, 100),
+        samples=(64, 128, 256, 512),
+        width=96,
+        steps=20_000,
+        seeds=6,
+        flat_views=8,
+        flat_samples=256,
+        flat_width=256,
+        flat_steps=20_000,
+        flat_seeds=6,
+        mix_views=(0, 20, 40, 60),
+        mix_samples=256,
+        mix_width=256,
+        mix_steps=4000,
+        mix_seeds=6,
+        word_views=50,
+        word_patch=10,
+        word_samples=200,
+        word_parameters=10_500,
+        word_steps=6000,
+        image_side=16,
+        image_samples=256,
+        image_width=96,
+        image_steps=3000,
+        image_seeds=5,
+        patch_images=2000,
+        patch_points=1000,
+        patch_directions=500,
+        patch_seeds=8,
+    ),
+    "full": StabilitySettings(
+        test=4096,
+        times=100,
+        dimensions=(50, 100, 200, 400),
+        patch=10,
+        samples=(64, 128, 256, 512, 1024),
+        width=256,
+        steps=50_000,
+        seeds=5,
+        flat_views=8,
+        flat_samples=512,
+        flat_width=1024,
+        flat_steps=50_000,
+        flat_seeds=8,
+        mix_views=(0, 20, 40, 60, 80),
+        mix_samples=512,
+        mix_width=1024,
+        mix_steps=4000,
+        mix_seeds=8,
+        word_views=50,
+        word_patch=10,
+        word_samples=200,
+        word_parameters=10_500,
+        word_steps=20_000,
+        word_seeds=12,
+        image_side=32,
+        image_samples=1024,
+        image_width=1024,
+        image_steps=10_000,
+        image_seeds=5,
+        patch_images=8000,
+        patch_points=1000,
+        patch_directions=500,
+        patch_seeds=10,
+    ),
+}

@@ -1,0 +1,231 @@
+"""The study of open questions: its task is SignalTask bit by bit, its floors are right, its claims follow its thresholds."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+from separatrix.engine.plan import Device, make_plan
+from separatrix.errors import SeparatrixError
+from separatrix.inference import Tally, estimate_threshold
+from separatrix.streams import named
+from separatrix.studies import find_study
+from separatrix.studies.search import Found
+from separatrix.studies.signal.recipes import NETWORKS, signal_network
+from separatrix.studies.signal_open import claims as c
+from separatrix.studies.signal_open.figures import bounded_series, ratio_figure, start_figure, variant_figures
+from separatrix.studies.signal_open.floors import simulate_floor
+from separatrix.studies.signal_open.measure import key_plan
+from separatrix.studies.signal_open.recipes import open_network, open_trial
+from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
+from separatrix.studies.signal_open.task import SIGNED, VARIANTS, variant_task
+from separatrix.theory.signal import best_linear_risk, true_signal_risk
+
+
+def found_at(sizes: dict[tuple[str, str, int], float], never: tuple[str, ...] = ()) -> dict[OpenKey, Found]:
+    """Sharp thresholds: every trial below fails and every trial above succeeds; networks in `never` always fail."""
+    out = {}
+    for place, size in sizes.items():
+        tallies = [Tally(0.8 * size, 0, 40), *([] if place[1] in never else [Tally(1.25 * size, 40, 40)])]
+        out[OpenKey(*place)] = Found(estimate_threshold(tallies), pd.DataFrame())
+    return out
+
+
+FRAME = variant_task("plain", 8, 7, 0.3)
+
+
+@jax.jit
+def padded(task, key):
+    """Rows of a task whose numbers and sizes are all traced, in arrays of the frame's sizes: as a program draws them."""
+    truth = task.truth(named(key, "truth"), FRAME)
+    return task.draw(named(key, "rows"), 100, truth, FRAME)[:2], truth
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_has_the_rows_of_the_signal_task(variant):
+    task, key = variant_task(variant, 5, 4, 0.3), jax.random.key(3)
+    (x, y), _ = padded(task, key)
+    plain = task.plain().sample(key, 100)
+    np.testing.assert_allclose(x[:, :5, :4], plain.x, atol=2e-6)  # the same bits; a norm may be summed in another order
+    assert np.array_equal(y, plain.y)
+    assert not np.any(x[:, 5:])
+    assert not np.any(x[:, :, 4:])
+
+
+def test_variants_share_their_programs():
+    s = OpenSettings(variants=("uneven", "several", "three", "dependent", "laplace", "uniform", "sign"), full_patches=(6, 8))
+    for network in NETWORKS:
+        trials = [open_trial(s, OpenKey(variant, network, k), 1.0, 100, 0) for variant in SIGNED for k in (6, 8)]
+        assert len(trials) == 16
+        assert make_plan(sx.Sweep(tuple(trials)), Device("cpu")).programs == 1
+
+
+def test_a_wrong_variant_is_refused():
+    with pytest.raises(SeparatrixError, match="the `variants` of the study of open questions"):
+        OpenSettings(variants=("plain",))
+    with pytest.raises(SeparatrixError, match="the `signals` of VariantTask must be 2 when the label is a product"):
+        variant_task("product", 5, 4, 0.3).replace(signals=1)
+
+
+def test_floors_agree_with_closed_forms():
+    rows = 50_000  # a standard error is about .001; the tolerance is four of them
+    plain = simulate_floor("plain", 8, 5, 0.3, 0.5, rows)
+    assert plain["risk"] == pytest.approx(true_signal_risk(8, 0.3, 0.5), abs=4 * plain["error"])
+    for variant, signals in (("plain", 1), ("several", 2), ("three", 3)):
+        want = best_linear_risk(8, 0.4, signals)
+        got = simulate_floor(variant, 8, 5, 0.4, 0.5, rows)["linear"]
+        assert got == pytest.approx(want, abs=4 * np.sqrt(want * (1 - want) / rows) + 1e-4)
+    # Common noise adds up over the patches: the sum has variance σ²(k(1-ρ) + k²ρ).
+    spread = 0.2 * np.sqrt(6 * 0.5 + 36 * 0.5)
+    want = float(jax.scipy.stats.norm.cdf(-1 / spread))
+    assert simulate_floor("dependent", 6, 4, 0.2, 0.5, rows)["linear"] == pytest.approx(want, abs=0.008)
+    # Uneven noise has the same total variance as even noise.
+    assert simulate_floor("uneven", 8, 4, 0.3, 0.5, rows)["linear"] == pytest.approx(best_linear_risk(8, 0.3), abs=0.008)
+
+
+@pytest.mark.parametrize("variant", ["uneven", "dependent", "laplace", "uniform", "sign"])
+def test_floors_are_those_of_the_trials_distribution(variant):
+    """The floor is simulated with NumPy; the trials' rows are drawn with JAX: the same rule has the same risk on both."""
+    task, bias = variant_task(variant, 6, 4, 0.35), 0.4
+    wrong, rows = 0.0, 0
+    for key in jax.random.split(jax.random.key(5), 200):
+        (x, y), truth = padded(task, key)
+        inner = np.asarray(x) @ np.asarray(truth)
+        score = (inner - np.clip(inner, -bias, bias)).sum(1)
+        wrong, rows = wrong + float((0.5 * (1 - np.sign(score * np.asarray(y)))).sum()), rows + len(y)
+    found = simulate_floor(variant, 6, 4, 0.35, bias, rows=100_000)
+    error = np.sqrt(found["risk"] * (1 - found["risk"]) * (1 / rows + 1e-5))
+    # Non-Gaussian floors differ between signals: 200 of them add some spread to the binomial error.
+    assert wrong / rows == pytest.approx(found["risk"], abs=4 * error + 0.004)
+
+
+@pytest.mark.parametrize("network", ["CNN", "LCN"])
+def test_no_local_network_expresses_the_product(network):
+    """Of the four sign patterns over the same noise at the same two patches, at least one is wrong, whatever the weights."""
+    net = open_network("product", network, 5, 0.5)
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal(4)
+    patterns = list(itertools.product((-1.0, 1.0), repeat=2))
+    noise = 0.3 * rng.standard_normal((50, 5, 4))
+    x = np.stack([noise + a * truth * np.eye(5)[0][:, None] + b * truth * np.eye(5)[3][:, None] for a, b in patterns])
+    y = np.array([a * b for a, b in patterns])
+    start, apply = jax.jit(lambda key: net.init(key, (5, 4))), jax.jit(net.apply)
+    for seed in range(20):
+        params = start(jax.random.key(seed))
+        params = params._replace(offset=jnp.asarray(rng.normal()), readout=params.readout * 5)
+        scores = np.stack([np.asarray(apply(params, jnp.asarray(each, jnp.float32))) for each in x])
+        wrong = (0.5 * (1 - np.sign(scores * y[:, None]))).sum(0)
+        assert (wrong >= 1).all()
+
+
+def test_the_papers_networks_are_odd_and_the_product_is_even():
+    x = jax.random.normal(jax.random.key(0), (30, 5, 4))
+    for network in NETWORKS:
+        net = signal_network(network, 5, 0.1)
+        params, apply = jax.jit(lambda key, net=net: net.init(key, (5, 4)))(jax.random.key(1)), jax.jit(net.apply)
+        np.testing.assert_allclose(apply(params, -x), -apply(params, x), atol=1e-5)
+
+
+def test_the_fcn_starts_as_the_cnn():
+    full = open_network("plain", "FCN from CNN", 5, 0.5)
+    params = full.init(jax.random.key(0), (5, 4))
+    small = full.start.init(jax.random.key(0), (5, 4))
+    x = jax.random.normal(jax.random.key(1), (30, 5, 4))
+    np.testing.assert_allclose(full.apply(params, x), full.start.apply(small, x), atol=1e-5)
+    assert full.parameter_count((5, 4)) == 5 * 20
+    norms = np.linalg.norm(params.weights, axis=-1)
+    np.testing.assert_allclose(norms, signal_network("FCN", 5, 0.5).initial.scale, rtol=1e-5)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
+    """Four equal filters along the signal, passed on evenly, add up over the patches as one layer's do: the sign of a clear signal."""
+    net = open_network("depth-two", network, 5, 0.5)
+    first, second = (np.zeros(w.shape, np.float32) for w in net.init(jax.random.key(0), (5, 4)).weights)
+    truth = np.eye(4, dtype=np.float32)[1]
+    if network == "FCN":
+        for unit in range(20):
+            first[0, unit, 4 * (unit // 4) : 4 * (unit // 4) + 4] = truth
+            second[0, unit, 4 * (unit // 4) : 4 * (unit // 4) + 4] = 0.5
+    else:
+        first[:], second[:] = truth, 0.5
+    params = net.init(jax.random.key(0), (5, 4))._replace(weights=(jnp.asarray(first), jnp.asarray(second)))
+    x = np.zeros((5, 5, 4), np.float32)
+    x[np.arange(5), np.arange(5)] = truth  # a signal in each patch
+    # Layer one: 1 - .25 in each of four filters; layer two: 4 · .5 · .75 - .25; the sum over four units.
+    np.testing.assert_allclose(net.apply(params, jnp.asarray(x)), 4 * (1.5 - 0.25), rtol=1e-5)
+    np.testing.assert_allclose(net.apply(params, jnp.asarray(-x)), -4 * (1.5 - 0.25), rtol=1e-5)
+
+
+def test_verdicts_follow_the_thresholds():
+    s = OpenSettings()
+    order = {("uneven", "CNN", 6): 5.0, ("uneven", "LCN", 6): 50.0, ("uneven", "CNN", 8): 6.0, ("uneven", "LCN", 8): 120.0}
+    order |= {("uneven", "FCN", 8): 900.0}
+    finding = c.judge_variant(s, found_at(order), "uneven")
+    assert finding.verdict == "supported"
+    assert finding.conditions_met is False
+    growth = next(each for each in finding.evidence if each.name.startswith("growth"))
+    assert growth.estimate == pytest.approx(2.0, rel=0.05)  # from 10 to 20
+    assert c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 30.0}), "uneven").verdict == "refuted"
+    assert c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 120.0}), "uneven").verdict == "undecided"
+    never = c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 900.0}, never=("FCN",)), "uneven")
+    assert never.verdict == "supported"  # at least 900 is enough
+    assert "not reached" in never.reason
+    product = {("product", name, 6): 2000.0 for name in ("CNN", "LCN")} | {("product", "FCN", 6): 300.0}
+    finding = c.judge_variant(s, found_at(product, never=("CNN", "LCN")), "product")
+    assert finding.verdict == "refuted"  # the order is turned round
+    assert "a quarter" in finding.reason
+
+
+def test_verdicts_on_the_start():
+    s = OpenSettings()
+    sizes = {("plain", "FCN", k): 10.0 * k**3 for k in (6, 10)} | {("plain", "FCN from CNN", k): 20.0 * k for k in (6, 10)}
+    saves, grows = c.judge_start(s, found_at(sizes))
+    assert (saves.verdict, grows.verdict) == ("supported", "supported")
+    assert saves.conditions_met is True
+    assert saves.evidence[0].estimate == pytest.approx(18.0, rel=0.05)
+    assert grows.evidence[0].estimate == pytest.approx(50 / 18, rel=0.1)
+    worse = {key: size * (10 if key[1] == "FCN from CNN" else 0.1) for key, size in sizes.items()}
+    assert c.judge_start(s, found_at(worse))[0].verdict == "refuted"
+    assert c.judge_start(OpenSettings(noise=0.35), found_at(sizes))[0].outside == "σ exceeds 1/√k at k = 10"
+
+
+def test_local_networks_are_tried_at_the_largest_size_on_the_product():
+    s = SCALES["laptop"]
+    assert key_plan(s, OpenKey("product", "LCN", 6)).start == s.product_largest
+    assert key_plan(s, OpenKey("product", "FCN", 6)).start < s.product_largest
+    assert {key.variant for key in SCALES["full"].wanted()} == set(VARIANTS)
+
+
+def test_censored_thresholds_are_drawn_as_bounds():
+    found = found_at({("plain", "CNN", 8): 5.0, ("plain", "LCN", 8): 50.0, ("plain", "FCN", 8): 900.0}, never=("FCN",))
+    (figure,) = variant_figures(OpenSettings(), found)
+    roles = {(each.label, each.role): each for each in figure.series}
+    assert roles["FCN", "bound"].x == ("plain",)
+    assert roles["FCN", "measured"].y == (None,)  # the gap keeps its place among the categories
+    assert roles["LCN", "measured"].x == ("plain",)
+    assert bounded_series("CNN", []) == []
+    labels = {each.label for each in ratio_figure(found).series}
+    assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
+    assert start_figure(OpenSettings(), found).series[0].label == "CNN"
+
+
+def test_a_tiny_study_runs_to_its_findings():
+    tiny = OpenSettings(
+        variants=("laplace",), patches=(3,), full_patches=(3,), starts=(), dimension=2, noise=0.2, steps=8, test=64, least=(2, 2, 2),
+        largest=8, trials=8, round=64,
+    )  # fmt: skip
+    study = find_study("signal-open")
+    lab = sx.Lab(workers=0)
+    outcome = study.conclude(lab, tiny)
+    assert [finding.claim for finding in outcome.findings] == list(study.claims)
+    assert {(row[0], row[1]) for row in outcome.tables[0].rows} == {
+        *itertools.product(("plain", "laplace"), NETWORKS),
+    }
+    assert outcome.findings[0].reason == "the variant is not measured at this scale"
+    assert study.conclude(lab, tiny).plain() == outcome.plain()
+    assert len(study.sweeps(tiny)) == len(tiny.wanted())
