@@ -1,12 +1,10 @@
-"""What a Hessian-vector product of the sharpness probe costs, in gradient steps: a ratio of times on the same network and rows.
-
-    python benchmarks/sharpness.py [--json FILE]
+"""What a Hessian-vector product of the sharpness probe costs, in gradient steps: a ratio of times on the same network and rows; JSON
+on stdout.
 
 A gradient step is one step of the training loop (gradient and update); a product is one iteration of Lanczos, orthogonalisation and the
 small eigenproblem included. The two are timed in turn, several times, and the median of the ratios is reported.
 """
 
-import argparse
 import json
 import statistics
 import time
@@ -68,16 +66,8 @@ def measure(network: sx.Network, length: int, rows: int, count: int = 20, repeat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", default="")
-    given = parser.parse_args()
-    found = {"device": jax.devices()[0].device_kind, "cases": {name: measure(*case) for name, case in CASES.items()}}
-    for name, case in found["cases"].items():
-        low, high = min(case["ratios"]), max(case["ratios"])
-        print(f"{name:52} {case['parameters']:>7} parameters  {case['ratio']:.2f} gradient steps a product (range {low:.2f}-{high:.2f})")
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+    figures = [{"case": name} | measure(*case) for name, case in CASES.items()]
+    print(json.dumps({"benchmark": "sharpness", "device": jax.devices()[0].device_kind, "figures": figures}, indent=1))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.engine import Rounding, frame_of
+from separatrix.errors import ParameterError
 
 BASE = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1, 2), sx.Learner(0.5, 7), 16, 5, sx.Measure(("risk",), 100, 2))
 
@@ -15,6 +16,18 @@ def test_the_identity_of_a_trial_is_stable():
     assert BASE.identity == "cf4ee8ff794a92ebff7eaca06cac3c39"
     again = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1, 2), sx.Learner(0.5, 7), 16, 5, sx.Measure(("risk",), 100, 2))
     assert again.identity == BASE.identity
+
+
+def test_other_seeds_are_the_same_trials_as_those_made_one_by_one():
+    seeds = [0, 1, 7, 2**31]
+    for base in (BASE, BASE.replace(seed=0)):
+        for quick, slow in zip(base.at_seeds(seeds), [base.replace(seed=seed) for seed in seeds], strict=True):
+            assert quick == slow
+            assert hash(quick) == hash(slow)
+            assert (quick.identity, quick.row_head()) == (slow.identity, slow.row_head())
+            np.testing.assert_array_equal(quick.root(), slow.root())
+    with pytest.raises(ParameterError, match="seed"):
+        BASE.at_seeds([-1])
 
 
 CHANGES = {

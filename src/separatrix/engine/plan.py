@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Collection
+from typing import Any
 
 from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
 from separatrix.engine.trial import Trial
@@ -136,10 +137,11 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     """
     groups: dict[str, list[Trial]] = {}
     frames: dict[str, Trial] = {}
-    programs: dict[tuple[str, ...], str] = {}  # many trials differ in their seed or sample size only: look at each kind once
+    programs: dict[tuple[Any, ...], str] = {}  # many trials differ in their seed or sample size only: look at each kind once
     for trial in sweep:
-        parts = (trial.task, trial.network, trial.learner, trial.measure)
-        kind = (*(part.canonical() for part in parts), trial.precision, str(device.rounding.samples_up(trial.samples)))
+        # Trials of a sweep share their parts, so that equal parts are mostly the same object; the sweep keeps them alive meanwhile.
+        parts = (id(trial.task), id(trial.network), id(trial.learner), id(trial.measure))
+        kind = (*parts, trial.precision, device.rounding.samples_up(trial.samples))
         if kind not in programs:
             frame = frame_of(trial, device.rounding)
             programs[kind] = structure(frame)

@@ -1,5 +1,6 @@
 """Trials: one (task, network, learner, samples, seed) and the program that turns it into one row."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from separatrix.errors import ParameterError
+from separatrix.errors import ParameterError, check_integer
 from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
 from separatrix.learners.losses import SEVERAL
 from separatrix.networks import LSA, Frame, Network, Params
@@ -104,6 +105,19 @@ class Trial(Spec):
     def steps(self) -> int:
         """The most steps that this trial may take."""
         return self.learner.steps
+
+    def at_seeds(self, seeds: Iterable[int]) -> list["Trial"]:
+        """This trial with other seeds.
+
+        >>> import separatrix as sx
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16)
+        >>> trial.at_seeds([0, 1]) == [trial, trial.replace(seed=1)]
+        True
+        """
+        wanted = list(seeds)
+        for seed in wanted:
+            check_integer("Trial", "seed", seed, 0)
+        return self.varied("seed", wanted)
 
     def root(self) -> np.ndarray:
         """Seed material for the trial's two families of streams, (2, 2) words: data first, then the model's."""

@@ -7,6 +7,7 @@ nothing. The same observations always give the same proposal.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
@@ -112,8 +113,12 @@ def stop_reason(observations: Iterable[Tally], plan: SearchPlan) -> StopReason |
     'left-censored'
     """
     evidence = merge(observations)
-    if not evidence:
-        return None
+    return _stop_reason(evidence, plan) if evidence else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _stop_reason(evidence: tuple[Tally, ...], plan: SearchPlan) -> StopReason | None:
+    """Remembered, since a search over many cells asks again of every cell that has ended."""
     return _reason(evidence, plan, likelihood_surface(evidence, plan.probability, plan.guess))
 
 

@@ -104,7 +104,7 @@ class Windows(NamedTuple):
 
 
 def _positive(given: Any) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool) and int(given) >= 1
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and 1 <= int(given) < 2**31
 
 
 def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:

@@ -28,10 +28,11 @@ from separatrix.report.marks import (
     label_baselines,
     legend_entries,
 )
+from separatrix.report.picture import picture_canvas
 from separatrix.report.points import Points, offsets_of, places_of, points_of
 from separatrix.report.scales import clip, limits, set_categories, set_scale
 from separatrix.report.svg import BLACK, INK, inlined, standalone
-from separatrix.studies import Figure, Heatmap, Series
+from separatrix.studies import Figure, Heatmap, Picture, Series
 
 WIDTH, HEIGHT = 5.4, 3.5  # inches; small, so that letters stay readable when a phone shrinks the picture
 FORMATS = (".pdf", ".svg", ".png")
@@ -121,6 +122,8 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
 
 
 def _canvas(figure: Figure | Heatmap, ink: str) -> Canvas:
+    if isinstance(figure, Picture):
+        return picture_canvas(figure, WIDTH, ink)
     if isinstance(figure, Heatmap):
         canvas = Canvas(figsize=(WIDTH, 1.2 + 0.5 * max(3, len(figure.rows))), dpi=100, layout="constrained", facecolor="white")
         axes = canvas.add_subplot()

@@ -56,6 +56,19 @@ class Figure:
 
 
 @dataclasses.dataclass(frozen=True)
+class Picture(Figure):
+    """A figure of small pictures, one above the other with a label each: `strips` are rows of pixels of (red, green, blue) in 0 to 255.
+
+    >>> dots = Picture("p", "Patches", Axis(""), Axis(""), (), "", ("one",), ((((255, 0, 0), (0, 0, 0)),),))
+    >>> figure_from(_clean(dataclasses.asdict(dots))) == dots
+    True
+    """
+
+    labels: tuple[str, ...] = ()
+    strips: tuple[tuple[tuple[tuple[int, int, int], ...], ...], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Heatmap:
     """A figure of one number over two lists: a grid of coloured cells with their texts.
 
@@ -123,7 +136,7 @@ class Outcome:
 
 
 def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
-    """A figure from its plain values; one with cells is a map.
+    """A figure from its plain values; one with cells is a map, one with strips a picture.
 
     >>> figure_from(_clean(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
     'Risk'
@@ -133,6 +146,13 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
         parts |= {key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")}
         parts |= {key: tuple(plain[key]) for key in ("columns", "rows")}
         return Heatmap(plain["name"], plain["title"], caption=plain["caption"], **parts)
+    if "strips" in plain:
+        strips: Any = tuple(tuple(tuple(tuple(pixel) for pixel in row) for row in strip) for strip in plain["strips"])
+        if not all(len(row) == len(strip[0]) and len(pixel) == 3 and all(isinstance(c, int) and 0 <= c <= 255 for c in pixel)
+                   for strip in strips for row in strip for pixel in row) or len(strips) != len(plain["labels"]):  # fmt: skip
+            raise TypeError("strips must be rows of equal length of three numbers from 0 to 255, with a label each")
+        axes = Axis(**plain["x"]), Axis(**plain["y"])
+        return Picture(plain["name"], plain["title"], *axes, (), plain["caption"], tuple(plain["labels"]), strips)
     listed: list[dict[str, Any]] = [{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()} for each in plain["series"]]
     series = tuple(Series(**each) for each in listed)
     return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])

@@ -18,7 +18,7 @@ class Query:
     0
     """
 
-    trial: Callable[[int, int], Trial]  # of the resource and the seed
+    trial: Callable[[int, int], Trial]  # of the resource and the seed, which must act through the trial's own `seed` alone
     success: Callable[[Any], bool]  # of the trial's row
     plan: SearchPlan
     first_seed: int = 0
@@ -61,8 +61,8 @@ def find_thresholds(
         for name, resource, repetitions in proposals:
             query = queries[name]
             used = sum(entry.trials for entry in tallies[name] if entry.resource == resource)
-            for index in range(used, used + repetitions):
-                trial = query.trial(int(resource), query.first_seed + index)
+            first = query.first_seed + used
+            for trial in query.trial(int(resource), first).at_seeds(range(first, first + repetitions)):
                 owner.setdefault(trial.identity, []).append(name)
                 trials.append(trial)
         sweep = Sweep(tuple(trials))

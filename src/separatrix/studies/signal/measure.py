@@ -82,7 +82,9 @@ def tuning_sweep(s: SignalSettings, key: TuningKey, about: float) -> dict[Recipe
     seeds = seeds_from(s.seed, s.tune_seeds, purpose=1)
     sizes = sorted({max(2, min(s.largest, round(factor * about))) for factor in (0.5, 1.0, 2.0)})
     return {
-        recipe: Sweep(tuple(signal_trial(task, network, recipe, s.steps, samples, seed, measure) for samples in sizes for seed in seeds))
+        recipe: Sweep(
+            tuple(trial for samples in sizes for trial in signal_trial(task, network, recipe, s.steps, samples, 0, measure).at_seeds(seeds))
+        )
         for recipe in recipe_grid(s.tune_rates, s.tune_biases, s.tune_ramps)
     }
 
@@ -104,13 +106,14 @@ def tune(lab: Lab, s: SignalSettings) -> dict[TuningKey, Tuned]:
     starts = find_thresholds(lab, rough, "tuning: rough thresholds", s.round, PROBES)
     abouts = {key: [_about(starts[key, rate].threshold) for rate in rates if (key, rate) in starts] for key in tuning_keys(s)}
     sweeps = {key: tuning_sweep(s, key, min(about)) for key, about in abouts.items() if about}
-    lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
+    table = lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
+    risk = {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()} if len(table) else {}
     chosen = {key: Tuned(Recipe(bias=s.bias), {}) for key in tuning_keys(s)}
     for key, grid in sweeps.items():
         scores = {}
         for recipe, sweep in grid.items():
-            risks = lab.run(sweep).to_pandas().get("risk")
-            scores[recipe] = float(np.mean(risks)) if risks is not None and len(risks) else math.inf
+            risks = [risk[trial.identity] for trial in sweep if trial.identity in risk]
+            scores[recipe] = float(np.mean(risks)) if risks else math.inf
         chosen[key] = Tuned(min(scores, key=lambda recipe: (scores[recipe], recipe != Recipe())), scores)
     return chosen
 

@@ -85,6 +85,14 @@ def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
                 "seeds that no result uses. The untuned rates and norms are the recipes of the study `signal` at the corners, interpolated geometrically.",
             )
         )
+    notes.append(
+        Note(
+            "chosen-after-looking",
+            "info",
+            "While this study was built, quick runs with the default seed were looked at before these were settled: that a search begins at the rough "
+            "threshold of its tuning, and the number of trials and steps of the quick scale. Another --seed gives data that none of these has seen.",
+        )
+    )
     for spot, each in found.items():
         serious = [note for note in each.threshold.notes if note.severity != "info"]
         notes += [dataclasses.replace(note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}") for note in serious]

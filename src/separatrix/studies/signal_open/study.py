@@ -89,8 +89,8 @@ def open_notes(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Note, ...]
             "the unit ball; the FCN has as many units a layer as the LCN."
         )
     texts["chosen-after-looking"] = (
-        "While this study was built, runs with the default seed were looked at before the following were settled: where searches begin, the noise "
-        "and sizes of each scale, the activation, width and base rates of the networks of two layers, and that the FCN inside the CNN begins "
+        "While this study was built, runs with the default seed were looked at before the following were settled: where searches begin, the sizes "
+        "of each scale, the number of patches of the product (at 6 and 8 the FCN did not get there within the steps), the activation, width and base rates of the networks of two layers, and that the FCN inside the CNN begins "
         "with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no samples either). Another --seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from separatrix.engine import Lab
-from separatrix.geometry import SCHEMES, read_images, survey
+from separatrix.geometry import SCHEMES, mosaic, read_images, survey
 from separatrix.inference import mean_interval, ratio
 from separatrix.studies.claims import Evidence, Finding, all_of, decide_above, decide_below
-from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.studies.outcome import Axis, Figure, Picture, Series, TableData
 from separatrix.studies.stability import claims as c
 from separatrix.studies.stability.settings import StabilitySettings
 
@@ -88,6 +90,26 @@ def patch_figures(found: Found, source: str) -> tuple[Figure, ...]:
         )
         out.append(Figure(f"patch-{name}", f"Patches by scheme: {label}", Axis(""), Axis(label, log=True), tuple(series), caption))
     return tuple(out)
+
+
+def patch_picture(found: Found, source: str, seed: int = 0) -> tuple[Picture, ...]:
+    """Example patches of one image, a strip a scheme.
+
+    >>> len(patch_picture({"conv": {}}, "embedded-photographs")[0].strips)
+    1
+    """
+    if not found:
+        return ()
+    images = read_images(source)[0]
+    some = images[np.random.default_rng(seed).choice(len(images), size=min(40, len(images)), replace=False)]
+    image = some[np.argmax(some.std((1, 2, 3)))]  # a plain one would show little
+    strips = []
+    for scheme in found:
+        pixels = np.rint(255 * mosaic(image, scheme, count=20, seed=seed)).astype(int)
+        pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))  # grey images have one channel
+        strips.append(tuple(tuple(tuple(pixel) for pixel in row) for row in pixels.tolist()))
+    caption = f"The most varied of 40 images of {source.partition('@')[0]}, cut by every scheme into patches of 4 x 4 pixels; the whole image is the last."
+    return (Picture("patch-examples", "Example patches", Axis(""), Axis(""), (), caption, tuple(found), tuple(strips)),)
 
 
 def patch_table(found: Found, s: StabilitySettings) -> tuple[TableData, ...]:

@@ -9,7 +9,7 @@ from separatrix.studies.stability import claims as c
 from separatrix.studies.stability import judge as j
 from separatrix.studies.stability.figures import bar_figures, gap_figures, result_table, training_figures
 from separatrix.studies.stability.measured import GOOD, Rows, run_cells
-from separatrix.studies.stability.patches import judge_patches, measure_patches, patch_figures, patch_table
+from separatrix.studies.stability.patches import judge_patches, measure_patches, patch_figures, patch_picture, patch_table
 from separatrix.studies.stability.recipes import cells, image_source
 from separatrix.studies.stability.settings import SCALES, StabilitySettings
 from separatrix.studies.study import Study
@@ -54,7 +54,13 @@ class StabilityStudy(Study[StabilitySettings]):
             j.judge_certificate(s, rows),
             j.judge_rates(s, rows),
         )
-        figures = (*training_figures(s, rows), *gap_figures(s, rows), *bar_figures(s, rows), *patch_figures(patches, source))
+        figures = (
+            *training_figures(s, rows),
+            *gap_figures(s, rows),
+            *bar_figures(s, rows),
+            *patch_figures(patches, source),
+            *patch_picture(patches, source, s.seed),
+        )
         tables = (*result_table(s, rows), *patch_table(patches, s))
         return Outcome(findings, figures, tables, notes(s, rows, source))
 
