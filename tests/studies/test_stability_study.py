@@ -176,7 +176,7 @@ def test_bad_settings_are_one_sentence(changes, words):
 def test_two_parts_from_end_to_end():
     study = find_study("stability")
     small = {"parts": "flat,geometry", "flat_views": "2", "flat_patch": "4", "flat_samples": "8", "flat_width": "24", "flat_steps": "400", "flat_seeds": "3",
-             "times": "8", "test": "64", "patch_images": "80", "patch_points": "30", "patch_directions": "20", "patch_seeds": "3",
+             "times": "8", "flat_times": "8", "test": "64", "patch_images": "80", "patch_points": "30", "patch_directions": "20", "patch_seeds": "3",
              "image_source": "embedded-photographs"}  # fmt: skip
     settings = study.settings("quick", 1, small)
     assert {name: len(sweep) for name, sweep in study.sweeps(settings).items()} == {"flat": 3}

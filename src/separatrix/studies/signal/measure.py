@@ -16,11 +16,12 @@ from separatrix.tasks import SignalTask
 from separatrix.theory.signal import ESTIMATORS, bounds_for, estimator_risk
 
 PROBES = ("risk", "alignment")
+ROUGH_RATES = (0.33, 1.0)
 ROUGH_TRIALS = 24  # of a rough threshold: enough to bracket it
 
 
 class Tuned(NamedTuple):
-    """The recipe chosen for a network, and how every recipe of the grid did: mean risk over sizes and seeds.
+    """The recipe chosen for a network in a regime, and how every recipe of the grid did at one number of patches: mean risk.
 
     >>> Tuned(Recipe(), {Recipe(): 0.1}).recipe.rate
     1.0
@@ -90,12 +91,12 @@ def tuning_sweep(s: SignalSettings, key: TuningKey, about: float) -> dict[Recipe
 
 
 def tune(lab: Lab, s: SignalSettings) -> dict[TuningKey, Tuned]:
-    """Choose a recipe at every tuning key, with the same effort for each, on seeds that no result uses.
+    """Choose a recipe for every network and regime, with the same effort for each, on seeds that no result uses.
 
-    First the threshold is found roughly — with `tune_each` for every learning rate of the grid, since a rate that suits few patches can
-    diverge with many —; then every recipe is tried at half, once and twice the smallest of them, and the lowest mean risk wins.
+    First the threshold is found roughly — with `tune_each` for a lower learning rate as well, since a rate that suits few patches can
+    diverge with many —; then every recipe is tried at half, once and twice the smaller of them, and the lowest mean risk wins.
     """
-    rates = s.tune_rates if s.tune_each else (1.0,)
+    rates = ROUGH_RATES if s.tune_each else (1.0,)
     first_seed = seeds_from(s.seed, 1, purpose=1)[0]
     rough: dict[Any, Query] = {}
     for key in tuning_keys(s):
@@ -108,14 +109,23 @@ def tune(lab: Lab, s: SignalSettings) -> dict[TuningKey, Tuned]:
     sweeps = {key: tuning_sweep(s, key, min(about)) for key, about in abouts.items() if about}
     table = lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
     risk = {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()} if len(table) else {}
-    chosen = {key: Tuned(Recipe(bias=s.bias), {}) for key in tuning_keys(s)}
+    scores: dict[TuningKey, dict[Recipe, float]] = {}
     for key, grid in sweeps.items():
-        scores = {}
-        for recipe, sweep in grid.items():
-            risks = [risk[trial.identity] for trial in sweep if trial.identity in risk]
-            scores[recipe] = float(np.mean(risks)) if risks else math.inf
-        chosen[key] = Tuned(min(scores, key=lambda recipe: (scores[recipe], recipe != Recipe())), scores)
-    return chosen
+        risks = {recipe: [risk[trial.identity] for trial in sweep if trial.identity in risk] for recipe, sweep in grid.items()}
+        scores[key] = {recipe: float(np.mean(each)) if each else math.inf for recipe, each in risks.items()}
+    return {key: Tuned(_jointly_best(s, key, scores), scores.get(key, {})) for key in tuning_keys(s)}
+
+
+def _jointly_best(s: SignalSettings, key: TuningKey, scores: dict[TuningKey, dict[Recipe, float]]) -> Recipe:
+    """The recipe with the lowest risk on average over every number of patches at which this network was tuned in this regime.
+
+    One recipe for all: recipes chosen cell by cell would differ by luck, and the thresholds with them.
+    """
+    mine = [each for other, each in scores.items() if (other.regime, other.network) == (key.regime, key.network)]
+    if not mine:
+        return Recipe(bias=s.bias)
+    mean = {recipe: float(np.mean([each[recipe] for each in mine])) for recipe in mine[0]}
+    return min(mean, key=lambda recipe: (mean[recipe], recipe != Recipe()))
 
 
 def _about(threshold: Threshold) -> float:

@@ -20,8 +20,8 @@ class SignalSettings:
     """The grid of cells, the target, the searches and the tuning.
 
     Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. The fully connected
-    network has lines of its own, since it costs so much more. Networks are tuned at every number of patches with `tune_each`, else at
-    the first one alone.
+    network has lines of its own, since it costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
+    else at the first one alone.
 
     >>> SignalSettings().cells("CNN")[:2]
     [(8, 8), (12, 8)]
@@ -136,14 +136,14 @@ SCALES = {
         full_base_patches=20,
         full_base_dimension=20,
         largest=131072,
-        width=0.24,
-        trials=280,
+        width=0.22,
+        trials=320,
         round=2400,
         test=8192,
         tune_rates=(0.1, 0.33, 1.0, 3.0),
         tune_biases=(0.35, 0.5),
         tune_ramps=(0.25, 0.5),
-        tune_seeds=8,
+        tune_seeds=4,
         tune_each=True,
         estimator_seeds=200,
     ),

@@ -94,7 +94,7 @@ class SignalStudy(Study[SignalSettings]):
                 "info",
                 "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, "
                 + (
-                    "at every number of patches, about the smallest of its rough thresholds over the rates,"
+                    "over every number of patches (one recipe for all of them), about its rough thresholds,"
                     if s.tune_each
                     else "at its smallest number of patches, about its untuned threshold,"
                 )
@@ -106,8 +106,8 @@ class SignalStudy(Study[SignalSettings]):
                 "chosen-after-looking",
                 "info",
                 "While this study was built, runs with the default seed were looked at before these were settled: tuning about rough "
-                "thresholds instead of the bound's scale, tuning at every number of patches (a rate chosen at k = 10 made the fully connected "
-                "network diverge at k = 25), likelihood instead of bootstrap intervals of exponents, and that a two-step search which ran out of trials "
+                "thresholds instead of the bound's scale, tuning over every number of patches (a rate chosen at k = 10 made the fully connected "
+                "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals of exponents, and that a two-step search which ran out of trials "
                 "is undecided. Another --seed gives data that none of these choices has seen.",
             )
         )

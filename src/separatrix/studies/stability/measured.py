@@ -20,7 +20,7 @@ GOOD = ("exhausted", "reached")
 def run_cells(lab: Lab, s: StabilitySettings, what: str) -> Rows:
     """Run all trials of all parts together, and sort their rows into cells.
 
-    >>> small = StabilitySettings(parts=("flat",), flat_seeds=1, flat_steps=5, times=5, flat_width=4, flat_samples=4, test=8)
+    >>> small = StabilitySettings(parts=("flat",), flat_seeds=1, flat_steps=5, flat_times=5, flat_width=4, flat_samples=4, test=8)
     >>> [len(rows) for rows in run_cells(Lab(workers=0), small, "demo").values()]
     [1]
     """

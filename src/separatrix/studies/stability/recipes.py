@@ -75,7 +75,9 @@ def cells(s: StabilitySettings) -> dict[CellKey, Sweep]:
         task = PatchSphereTask(views=s.flat_views, patch=s.flat_patch, noise=s.noise)
         network = CNN(s.flat_patch, s.flat_width, stride=s.flat_patch, **POOLED)
         probes = (*CERTIFIED, "units")
-        out[CellKey("flat", "CNN", 0, s.flat_samples)] = _sweep(s, task, network, s.flat_steps, s.flat_samples, s.flat_seeds, probes)
+        out[CellKey("flat", "CNN", 0, s.flat_samples)] = _sweep(
+            s, task, network, s.flat_steps, s.flat_samples, s.flat_seeds, probes, times=s.flat_times
+        )
     if "mixing" in s.parts:
         task = RepeatedPointTask(copies=s.mix_copies, patch=s.mix_patch, noise=s.noise)
         for count in s.mix_views:
@@ -91,13 +93,13 @@ def cells(s: StabilitySettings) -> dict[CellKey, Sweep]:
         task = ImageRegressionTask(image_source(s), s.image_side, noise=s.noise)
         for name, network in {"CNN": CNN(3, s.image_width, **POOLED), "FCN": FCN(s.image_width, offset=True)}.items():
             key = CellKey("images", name, 0, s.image_samples)
-            out[key] = _sweep(s, task, network, s.image_steps, s.image_samples, s.image_seeds, COMMON)
+            out[key] = _sweep(s, task, network, s.image_steps, s.image_samples, s.image_seeds, COMMON, test=s.image_test)
     return out
 
 
 def _sweep(
-    s: StabilitySettings, task: Any, network: Network, steps: int, samples: int, seeds: int, probes: Any, rate: float = 0.0
-) -> Sweep:
+    s: StabilitySettings, task: Any, network: Network, steps: int, samples: int, seeds: int, probes: Any, rate: float = 0.0, times: int = 0, test: int = 0
+) -> Sweep:  # fmt: skip
     learner = Learner(rate or s.rate, steps, "squared")
-    measure = Measure(probes, s.test, s.times)
+    measure = Measure(probes, test or s.test, times or s.times)
     return Sweep(tuple(Trial(task, network, learner, samples, seed, measure) for seed in seeds_from(s.seed, seeds)))

@@ -32,6 +32,7 @@ class StabilitySettings:
     flat_width: int = 96
     flat_steps: int = 4000
     flat_seeds: int = 4
+    flat_times: int = 20
     mix_copies: int = 10
     mix_patch: int = 9
     mix_views: tuple[int, ...] = (0, 40)
@@ -53,6 +54,7 @@ class StabilitySettings:
     image_width: int = 32
     image_steps: int = 1000
     image_seeds: int = 4
+    image_test: int = 256
     patch_images: int = 500
     patch_points: int = 250
     patch_directions: int = 200
@@ -72,7 +74,8 @@ class StabilitySettings:
             check_integer(owner, "patch", self.patch, low=1, high=count)
         for count in self.mix_views:
             check_integer(owner, "mix_views", count, low=0)
-        check_integer(owner, "times", self.times, low=5)
+        for name in ("times", "flat_times"):
+            check_integer(owner, name, getattr(self, name), low=5)
 
     @property
     def edge(self) -> float:
@@ -95,6 +98,7 @@ SCALES = {
         flat_width=256,
         flat_steps=20_000,
         flat_seeds=6,
+        flat_times=100,
         mix_views=(0, 20, 40, 60),
         mix_samples=256,
         mix_width=256,
@@ -110,6 +114,7 @@ SCALES = {
         image_width=96,
         image_steps=3000,
         image_seeds=5,
+        image_test=512,
         patch_images=2000,
         patch_points=1000,
         patch_directions=500,
@@ -129,6 +134,7 @@ SCALES = {
         flat_width=1024,
         flat_steps=50_000,
         flat_seeds=8,
+        flat_times=1000,
         mix_views=(0, 20, 40, 60, 80),
         mix_samples=512,
         mix_width=1024,
@@ -145,6 +151,7 @@ SCALES = {
         image_width=1024,
         image_steps=10_000,
         image_seeds=5,
+        image_test=1024,
         patch_images=8000,
         patch_points=1000,
         patch_directions=500,
