@@ -105,6 +105,22 @@ def test_adam_is_adam_by_hand():
     np.testing.assert_allclose(run.params.weights, w, rtol=1e-3, atol=1e-4)
 
 
+def test_sparsity_is_the_proximal_step_of_an_l1_penalty_by_hand():
+    network, level, rate = sx.FCN(2, **LSA), 0.3, 0.2
+    params = reference.random_params(network, SHAPE, np.random.default_rng(4))
+    run = trained(network, sx.Learner(rate, 20, sparsity=level), params)
+    x, y = data()
+    patches = reference.patches_of(x, None, 1)
+    w = params["weights"].copy()
+    for _ in range(20):
+        g = reference.loss_and_gradient(network, {"weights": w}, patches, y, np.full(ROWS, 1 / ROWS), "logistic")[1]["weights"]
+        w = w - rate * g
+        w = np.sign(w) * np.maximum(np.abs(w) - rate * level, 0.0)
+    np.testing.assert_allclose(run.params.weights, w, rtol=1e-4, atol=1e-5)
+    assert (w == 0).any()  # the penalty is large enough to matter
+    assert ((run.params.weights == 0) == (w == 0)).all()
+
+
 def test_parts_that_are_not_trained_stay_bitwise_the_same():
     network = sx.LCN(2, 3, offset=True)
     params = reference.random_params(network, SHAPE, np.random.default_rng(4))

@@ -183,15 +183,15 @@ def test_verdicts_follow_the_thresholds():
 
 def test_verdicts_on_the_start():
     s = OpenSettings()
-    sizes = {("plain", "FCN", k): 10.0 * k**3 for k in (6, 10)} | {("plain", "FCN from CNN", k): 20.0 * k for k in (6, 10)}
-    saves, grows = c.judge_start(s, found_at(sizes))
+    sizes = {("plain", "FCN", k): 10.0 * k**3 for k in (6, 10)} | {("plain", "FCN with ℓ1", k): 20.0 * k for k in (6, 10)}
+    _, saves, _, grows = c.judge_algorithms(s, found_at(sizes))
     assert (saves.verdict, grows.verdict) == ("supported", "supported")
     assert saves.conditions_met is True
     assert saves.evidence[0].estimate == pytest.approx(18.0, rel=0.05)
     assert grows.evidence[0].estimate == pytest.approx(50 / 18, rel=0.1)
-    worse = {key: size * (10 if key[1] == "FCN from CNN" else 0.1) for key, size in sizes.items()}
-    assert c.judge_start(s, found_at(worse))[0].verdict == "refuted"
-    assert c.judge_start(OpenSettings(noise=0.35), found_at(sizes))[0].outside == "σ exceeds 1/√k at k = 10"
+    worse = {key: size * (10 if key[1] == "FCN with ℓ1" else 0.1) for key, size in sizes.items()}
+    assert c.judge_algorithms(s, found_at(worse))[1].verdict == "refuted"
+    assert c.judge_algorithms(OpenSettings(noise=0.35), found_at(sizes))[1].outside == "σ exceeds 1/√k at k = 10"
 
 
 def test_local_networks_are_tried_at_the_largest_size_on_the_product():

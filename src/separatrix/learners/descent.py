@@ -27,7 +27,8 @@ class Learner(Spec):
     of any optax optimizer, `options` its further arguments as pairs. `projection` brings every hidden unit's weights back into
     the unit "ball" or onto the unit "sphere" after each step. `lsa_bias` is a schedule for the bias of an LSA activation during
     training; risks are always measured with the network's own. `train` names the parts that training may change. `clip` bounds the
-    norm of the gradient; a trial reports on how many steps it acted.
+    norm of the gradient; a trial reports on how many steps it acted. `sparsity` λ adds an ℓ1 penalty on hidden weights by its proximal
+    step: after each step, weights shrink towards 0 by rate·λ and stay there.
 
     >>> Learner(rate=3.0, steps=200).loss
     'logistic'
@@ -48,6 +49,7 @@ class Learner(Spec):
     train: tuple[str, ...] = static(default=("weights", "bias", "readout", "offset"))
     stop: Stop = Stop()
     clip: float | None = value(low=0, open_low=True, default=None)
+    sparsity: float | None = value(low=0, default=None)
 
     def check(self) -> None:
         if self.oracle == "online" and self.batch < 1:
@@ -167,6 +169,20 @@ def project(params: Params, projection: str) -> Params:
     return params._replace(weights=jax.tree.map(bring, params.weights))
 
 
+def shrink(params: Params, amount: Any) -> Params:
+    """Bring hidden weights nearer to 0 by `amount`, and no further: the proximal step of an ℓ1 penalty.
+
+    >>> import jax.numpy as jnp
+    >>> shrink(Params(jnp.array([[[2.0, -0.5, -3.0]]])), 1.0).weights.tolist()
+    [[[1.0, 0.0, -2.0]]]
+    """
+
+    def nearer(weights: Array) -> Array:
+        return weights - jnp.clip(weights, -amount, amount)
+
+    return params._replace(weights=jax.tree.map(nearer, params.weights))
+
+
 def descend(
     learner: Learner,
     network: Network,
@@ -210,6 +226,8 @@ def descend(
         stepped: Any = optax.apply_updates(moving, updates)
         moved = params._replace(**stepped)
         if "weights" in train:
+            if learner.sparsity is not None:
+                moved = shrink(moved, learner.rate(step, learner.steps) * learner.sparsity)
             moved = project(moved, learner.projection)
         return {part: getattr(moved, part) for part in train}, state
 

@@ -63,9 +63,19 @@ def draw_samples(axes: Axes, points: Points, look: Look, spread_x: float) -> Non
     1
     """
     shown = points.shown
-    # The golden ratio's multiples fill an interval evenly and are the same each time, unlike random jitter.
-    aside = spread_x * (np.arange(len(shown)) * 0.6180339887 % 1 - 0.5)
-    _scatter(axes, (points.x + aside)[shown], points.y[shown], look, 0.5 if shown.sum() <= MANY else 0.1, order=3.5)
+    x = points.x + asides(len(shown), spread_x)
+    _scatter(axes, x[shown], points.y[shown], look, 0.5 if shown.sum() <= MANY else 0.1, order=3.5)
+
+
+def asides(count: int, spread_x: float) -> np.ndarray:
+    """How far each of many seeds is moved aside, within `spread_x`.
+
+    The golden ratio's multiples fill an interval evenly and are the same each time, unlike random jitter.
+
+    >>> asides(3, 0.1).round(3)
+    array([-0.05 ,  0.012, -0.026])
+    """
+    return spread_x * (np.arange(count) * 0.6180339887 % 1 - 0.5)
 
 
 def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:

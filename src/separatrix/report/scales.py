@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from separatrix.report.numbers import tick
 
 MARGIN = 0.04
+TINY = 1e-300  # near the smallest floating-point numbers there is no room for a margin
 LETTER = 0.083  # inches that a letter takes on an axis
 
 
@@ -26,9 +27,9 @@ def limits(values: np.ndarray, log: bool) -> tuple[float, float]:
         values = values[values > 0]
         if not len(values):
             return 0.1, 1.0
-        low, high = math.log10(values.min()), math.log10(values.max())
+        low, high = (math.log10(max(float(each), TINY)) for each in (values.min(), values.max()))
         margin = max(MARGIN * (high - low), 0.01) if high - low > 0.02 else 0.15
-        return 10 ** (low - margin), 10 ** (high + margin)
+        return min(10 ** (low - margin), float(values.min())), 10 ** (high + margin)
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())

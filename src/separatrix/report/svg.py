@@ -1,41 +1,53 @@
 """Making matplotlib's SVG fit to stand inside a page, and the same each time."""
 
+import itertools
 import re
+from collections.abc import Sequence
 from html import escape
+from xml.etree import ElementTree
 
 INK = "#0a0b0c"  # stands for the colour of the text around the figure, which matplotlib cannot name
 BLACK = "#1a1a1a"
 FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', sans-serif"  # fonts as wide as the one the layout was measured with, or narrower
+SERIES = "series"  # what belongs to series 3 is named series-3-0, series-3-1, ... by the drawing
 _TAG = re.compile(r"<[^>]*>")  # matplotlib escapes the < and > of all text and attributes
-_REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
+_REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)")
 _FAMILY = re.compile(r"(font-family: |font: [^;\"]*?px )'[^;\"]*")
-_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>\s*", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # what XML cannot hold
+_LEGEND = "legend_1"
 
 
-def inlined(svg: bytes, title: str, prefix: str) -> str:
-    """SVG text without prolog and size, in the text's colour, with names that start with `prefix`.
+def inlined(svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Sequence[str] = ()) -> str:
+    """SVG text for a page: small, in the text's colour, with names that start with `prefix`.
 
-    >>> inlined(b'<?xml?><svg width="5pt" height="4pt" viewBox="0 0 5 4"><g id="a" style="fill: #0a0b0c"/></svg>', "A <b>", "p-")
-    '<svg viewBox="0 0 5 4" style="stroke-linejoin:..." role="img" aria-label="A &lt;b&gt;"><g style="fill: currentColor"/></svg>'
+    The legend is left out, because the page has one of its own, and so are the first `top` points of the height, in which it stood.
+    What belongs to a series is marked with `data-s`; `pictures` names the series of the embedded pictures, which bear no names.
+
+    >>> drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="5pt" viewBox="0 0 5 4"><g id="series-1-0" style="fill: #0a0b0c"/></svg>'
+    >>> print(inlined(drawing, "A <b>", "p-", top=1.0))
+    <svg viewBox="0 1 5 3" style="..." role="img" aria-label="A &lt;b&gt;"><g style="fill:currentColor" data-s="1" /></svg>
     """
-    text = tidied(svg)
-    # A style sheet inside the SVG would rule the whole page; the two rules it has can stand at the root instead.
-    text = _STYLE.sub("", text[text.index("<svg") :].strip(), count=1)
-    referenced = set(_REFERENCE.findall(text))
-
-    def rename(match: re.Match[str]) -> str:
-        name = match.group(1)
-        return f' id="{prefix}{name}"' if name in referenced else ""
-
-    def change(match: re.Match[str]) -> str:
-        tag = re.sub(r' id="([^"]*)"', rename, match.group().replace(INK, "currentColor"))
-        return tag.replace("url(#", f"url(#{prefix}").replace('href="#', f'href="#{prefix}')
-
-    text = _TAG.sub(change, text)
-    head, rest = text.split(">", 1)
-    head = re.sub(r' (width|height|xmlns(:xlink)?|version)="[^"]*"', "", head)
-    return f'{head} style="stroke-linejoin:round;stroke-linecap:butt" role="img" aria-label="{escape(title)}">{rest}'
+    root = ElementTree.fromstring(_UNPRINTABLE.sub("\ufffd", tidied(svg)))
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]
+        for key in [key for key in node.attrib if key.startswith("{")]:
+            node.set(key.rpartition("}")[2], node.attrib.pop(key))
+    _leave_out(root)
+    named = iter(pictures)
+    for node in root.iter("image"):
+        node.set("data-s", next(named, ""))
+    used = {match[1] or match[2] for node in root.iter() for value in node.attrib.values() for match in _REFERENCE.finditer(value)}
+    for node in root.iter():
+        _shorten(node, used, prefix)
+    for node in root.iter("g"):
+        _hoist(node)
+    _flatten(root)
+    left, _, width, height = (float(each) for each in root.get("viewBox", "0 0 1 1").split())
+    inside = "".join(ElementTree.tostring(node, encoding="unicode") for node in root)
+    style = f"stroke-linejoin:round;stroke-linecap:butt;font-family:{FONTS}"
+    box = " ".join(f"{each:.2f}".rstrip("0").rstrip(".") for each in (left, top, width, height - top))
+    return f'<svg viewBox="{box}" style="{escape(style)}" role="img" aria-label="{escape(title)}">{inside}</svg>'
 
 
 def standalone(svg: bytes) -> str:
@@ -64,3 +76,75 @@ def tidied(svg: bytes) -> str:
         return _FAMILY.sub(rf"\1{FONTS}", tag)
 
     return _TAG.sub(shorten, text)
+
+
+def _leave_out(root: ElementTree.Element) -> None:
+    """The legend, the style sheet (which would rule the whole page) and the transparent ground."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            ground = child.tag == "path" and child.get("style") == "fill: none"
+            if child.tag == "style" or child.get("id") == _LEGEND or ground:
+                parent.remove(child)
+
+
+def _shorten(node: ElementTree.Element, used: set[str], prefix: str) -> None:
+    name = node.attrib.pop("id", "")
+    if name in used:
+        node.set("id", prefix + name)
+    kind, _, rest = name.partition("-")
+    if kind == SERIES and rest:
+        node.set("data-s", rest.partition("-")[0])
+    for key, value in list(node.attrib.items()):
+        if key == "style":
+            parts = [part.strip().replace(": ", ":") for part in value.split(";") if "font-family" not in part]
+            value = ";".join(parts).replace(INK, "currentColor")
+            value = re.sub(r"font:([0-9.]+px)[^;]*", r"font-size:\1", value)
+        elif key == "d":
+            value = re.sub(r"\s*([A-Za-z])\s*", r"\1", value).strip()
+        elif key == "transform" and value.startswith("rotate(-0 "):
+            del node.attrib[key]
+            continue
+        value = value.replace("url(#", f"url(#{prefix}")
+        node.set(key, f"#{prefix}{value[1:]}" if key == "href" and value.startswith("#") else value)
+    for key in ("style", "data-s"):
+        if node.get(key) == "":
+            del node.attrib[key]
+    if node.tag not in ("text", "tspan"):
+        node.text = None
+    node.tail = None
+
+
+def _hoist(node: ElementTree.Element) -> None:
+    """Marks that all look the same say so once."""
+    styles = {child.get("style") for child in node}
+    if len(node) > 1 and len(styles) == 1 and None not in styles and not node.get("style") and all(each.tag == "use" for each in node):
+        node.set("style", node[0].attrib["style"])
+        for child in node:
+            del child.attrib["style"]
+
+
+def _flatten(node: ElementTree.Element) -> None:
+    """Groups that say nothing give way to what is in them."""
+    children: list[ElementTree.Element] = []
+    for child in list(node):
+        _flatten(child)
+        empty = child.tag in ("g", "defs") and not len(child)
+        if child.tag == "g" and not child.attrib:
+            children.extend(child)
+        elif not empty:
+            children.append(child)
+    node[:] = _together(children)
+
+
+def _together(nodes: list[ElementTree.Element]) -> list[ElementTree.Element]:
+    """Three or more marks in a row that look the same (the small ticks of an axis) become one group."""
+    out: list[ElementTree.Element] = []
+    for (tag, style), run in itertools.groupby(nodes, key=lambda node: (node.tag, node.get("style"))):
+        some = list(run)
+        if tag == "use" and style and len(some) > 2:
+            group = ElementTree.Element("g")
+            group[:] = some
+            _hoist(group)
+            some = [group]
+        out += some
+    return out

@@ -78,13 +78,14 @@ def tune_all(
     grids = {
         name: grid_of(learners[name], options, seeds, factors, scale_of(starts[name].threshold)) for name in learners if name in starts
     }
-    lab.run(Sweep(tuple(trial for grid in grids.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
+    table = lab.run(Sweep(tuple(trial for grid in grids.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
+    risk = {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()} if len(table) else {}
     chosen = {name: Choice(options[0], {}) for name in learners}
     for name, grid in grids.items():
         scores = {}
         for option, sweep in grid.items():
-            risks = lab.run(sweep).to_pandas().get("risk")
-            scores[option] = float(np.mean(risks)) if risks is not None and len(risks) else math.inf
+            risks = [risk[trial.identity] for trial in sweep if trial.identity in risk]
+            scores[option] = float(np.mean(risks)) if risks else math.inf
         chosen[name] = Choice(min(scores, key=lambda option: scores[option]), scores, scale_of(starts[name].threshold))
     return chosen
 
@@ -103,7 +104,10 @@ def grid_of(
     """
     low, high = int(learner.plan.minimum), int(learner.plan.maximum)
     sizes = sorted({max(low, min(high, round(factor * about))) for factor in factors})
-    return {option: Sweep(tuple(learner.trial(option, samples, seed) for samples in sizes for seed in seeds)) for option in options}
+    return {
+        option: Sweep(tuple(trial for samples in sizes for trial in learner.trial(option, samples, seeds[0]).at_seeds(seeds)))
+        for option in options
+    }
 
 
 def scale_of(threshold: Threshold) -> float:

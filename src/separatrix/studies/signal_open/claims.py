@@ -28,17 +28,15 @@ OPEN = {
     for name, variant in VARIANTS.items()
     if name != "plain"
 }
-ALGORITHMS = Claim(
-    "lahoti.bound-is-about-algorithms",
-    "The FCN's lower bound is about algorithms: the same FCN, started inside the CNN, needs fewer samples than from a random start.",
-    "open question 3: non-equivariant algorithms",
-    BOUND_CONDITIONS,
-)
+_CITATION = "open question 3: non-equivariant algorithms"
+_SAVES = "The FCN's lower bound is about algorithms: the same FCN {} needs fewer samples than by gradient descent from a random start."
+ALGORITHMS = {
+    "FCN from CNN": Claim("lahoti.bound-is-about-algorithms.start", _SAVES.format("started inside the CNN"), _CITATION, BOUND_CONDITIONS),
+    "FCN with ℓ1": Claim("lahoti.bound-is-about-algorithms.sparse", _SAVES.format("with an ℓ1 step"), _CITATION, BOUND_CONDITIONS),
+    "FCN by Adam": Claim("lahoti.bound-is-about-algorithms.adam", _SAVES.format("trained by Adam"), _CITATION, BOUND_CONDITIONS),
+}
 ALGORITHMS_GROW = Claim(
-    "lahoti.bound-is-about-algorithms.growth",
-    "What the start inside the CNN saves the FCN grows with k.",
-    "open question 3: non-equivariant algorithms",
-    BOUND_CONDITIONS,
+    "lahoti.bound-is-about-algorithms.growth", "What the ℓ1 step saves the FCN grows with k.", _CITATION, BOUND_CONDITIONS
 )
 
 
@@ -77,38 +75,31 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
     return Finding(claim, all_of(verdicts), "; ".join(words), False, tuple(evidence), outside)
 
 
-def judge_start(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Finding, Finding]:
-    """The randomly started FCN's samples over those of the FCN that starts inside the CNN: above 1, and growing.
+def judge_algorithms(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Finding]:
+    """For each other algorithm the FCN's samples by plain gradient descent over its own: above 1, and for ℓ1 growing with k.
 
-    >>> [finding.verdict for finding in judge_start(OpenSettings(), {})]
-    ['undecided', 'undecided']
+    >>> {finding.verdict for finding in judge_algorithms(OpenSettings(), {})}
+    {'undecided'}
     """
-    gaps = ratios(found, "plain", "FCN", "FCN from CNN")
-    if not gaps:
-        reason = "the start inside the CNN is not measured at this scale"
-        return Finding(ALGORITHMS, "undecided", reason, None), Finding(ALGORITHMS_GROW, "undecided", reason, None)
-    outside = s.outside(list(gaps))
-    evidence = [
-        Evidence.of(f"samples of the FCN, random start over start in the CNN, k = {k}", gap, 1.0, **_beside(s, k))
-        for k, gap in gaps.items()
-    ]
-    evidence += [
-        Evidence.of(f"samples of the FCN, gradient descent over Adam, k = {k}", gap, 1.0)
-        for k, gap in ratios(found, "plain", "FCN", "FCN by Adam").items()
-    ]
-    evidence += [
-        Evidence.of(f"samples of the FCN started in the CNN over the CNN's, k = {k}", gap, 1.0)
-        for k, gap in ratios(found, "plain", "FCN from CNN", "CNN").items()
-    ]
-    reason = "; ".join(f"the random start needs {told(gap)} more at k = {k}" for k, gap in gaps.items())
-    verdict = all_of([above_one(gap) for gap in gaps.values()])
-    first = Finding(ALGORITHMS, verdict, reason, not outside, tuple(evidence), outside)
+    findings = [_judge_algorithm(s, found, name) for name in ALGORITHMS]
+    gaps = ratios(found, "plain", "FCN", "FCN with ℓ1")
     growth = growth_of(gaps)
     if growth is None:
-        return first, Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None)
-    grown = Evidence.of(f"growth of what the start saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0)
-    words = f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}"
-    return first, Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside)
+        return [*findings, Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None)]
+    grown = Evidence.of(f"growth of what ℓ1 saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0)
+    words, outside = f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}", s.outside(list(gaps))
+    return [*findings, Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside)]
+
+
+def _judge_algorithm(s: OpenSettings, found: dict[OpenKey, Found], name: str) -> Finding:
+    claim, gaps = ALGORITHMS[name], ratios(found, "plain", "FCN", name)
+    if not gaps:
+        return Finding(claim, "undecided", "the algorithm is not measured at this scale", None)
+    outside = s.outside(list(gaps))
+    evidence = [Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_beside(s, k)) for k, gap in gaps.items()]
+    evidence += [Evidence.of(f"samples, {name} over CNN, k = {k}", gap, 1.0) for k, gap in ratios(found, "plain", name, "CNN").items()]
+    reason = "; ".join(f"plain descent needs {told(gap)} more at k = {k}" for k, gap in gaps.items())
+    return Finding(claim, all_of([above_one(gap) for gap in gaps.values()]), reason, not outside, tuple(evidence), outside)
 
 
 def _beside(s: OpenSettings, patches: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The networks and learners of the study of open questions."""
 
 import functools
+import math
 from typing import Any
 
 from separatrix.engine import Measure, Trial
@@ -13,6 +14,16 @@ from separatrix.studies.signal_open.task import VariantTask, variant_task
 DEEP_WIDTH = 4  # filters a patch in each of two layers; the FCN has as many units as the LCN in all
 DEEP_BIAS = 0.25  # half of the one layer's: the signal passes two thresholds
 RELU_WIDTH = 4
+SPARSITY = 0.1  # the ℓ1 penalty, as a share of the noise that a coordinate's gradient has
+
+
+def sparsity_level(patches: int, dimension: int, noise: float, samples: int) -> float:
+    """The ℓ1 penalty: a share of σ√(2 ln(kd)/m)/2, the largest of kd coordinates of pure noise in the gradient of a unit at the start.
+
+    >>> sparsity_level(10, 10, 0.3, 400) < sparsity_level(10, 10, 0.3, 100)
+    True
+    """
+    return SPARSITY * noise * math.sqrt(2 * math.log(max(patches * dimension, 2)) / samples) / 2
 
 
 @functools.lru_cache(maxsize=4096)
@@ -46,7 +57,8 @@ def open_learner(variant: str, network: str, patches: int, steps: int, bias: flo
     """Gradient descent on the logistic loss of the whole batch; `rate` is a factor on the base rate.
 
     Base rates: those of the study `signal` for the paper's networks (and 3k for the FCN that starts inside the CNN), a tenth of the
-    CNN's, times k for LCN and FCN, with two layers, 1 for the product's; Adam's is 0.03.
+    CNN's, times k for LCN and FCN, with two layers, 1 for the product's; Adam's is 0.03. With ℓ1 the factor is on the penalty (see
+    `open_trial`), not on the rate.
 
     >>> open_learner("depth-two", "LCN", 10, 100, 0.5, 1.0).rate
     Constant(level=3.0)
@@ -58,12 +70,18 @@ def open_learner(variant: str, network: str, patches: int, steps: int, bias: flo
         return Learner(rate=rate, steps=steps)
     if network == "FCN by Adam":
         return Learner(rate=0.03 * rate, steps=steps, optimizer="adam", projection="ball", lsa_bias=Ramp(0.0, bias))
-    return signal_learner("FCN" if network in STARTS else network, patches, steps, Recipe(rate=rate, bias=bias))
+    factor = 1.0 if network == "FCN with ℓ1" else rate
+    return signal_learner("FCN" if network in STARTS else network, patches, steps, Recipe(rate=factor, bias=bias))
 
 
 @functools.lru_cache(maxsize=4096)
 def _task(variant: str, patches: int, dimension: int, noise: float) -> VariantTask:
     return variant_task(variant, patches, dimension, noise)
+
+
+@functools.lru_cache(maxsize=4096)
+def _sparse(learner: Learner, level: float) -> Learner:
+    return learner.replace(sparsity=level)
 
 
 def open_trial(s: OpenSettings, key: OpenKey, rate: float, samples: int, seed: int) -> Trial:
@@ -75,5 +93,7 @@ def open_trial(s: OpenSettings, key: OpenKey, rate: float, samples: int, seed: i
     steps = s.product_steps if key.variant == "product" else s.steps
     network = open_network(key.variant, key.network, key.patches, s.bias)
     learner = open_learner(key.variant, key.network, key.patches, steps, s.bias, rate)
+    if key.network == "FCN with ℓ1":
+        learner = _sparse(learner, rate * sparsity_level(key.patches, s.dimension, s.noise, samples))
     task = _task(key.variant, key.patches, s.dimension, s.noise)
     return Trial(task, network, learner, samples, seed, Measure(("risk",), test=s.test))

@@ -8,7 +8,7 @@ from separatrix.errors import ParameterError, check_choice, check_integer, check
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal_open.task import MOST_SIGNALS, VARIANTS
 
-STARTS = ("FCN from CNN", "FCN by Adam")  # algorithms on the FCN that the lower bound does not speak of
+STARTS = ("FCN from CNN", "FCN with ℓ1", "FCN by Adam")  # algorithms on the FCN that the lower bound does not speak of
 
 
 class OpenKey(NamedTuple):
@@ -39,7 +39,7 @@ class OpenSettings:
     full_patches: tuple[int, ...] = (8,)
     start_patches: tuple[int, ...] = (8,)
     product_patches: int = 4  # what one hidden layer can express does not depend on k: one small cell shows it
-    starts: tuple[str, ...] = ("FCN from CNN",)
+    starts: tuple[str, ...] = ("FCN from CNN", "FCN with ℓ1")
     dimension: int = 6
     noise: float = 0.3
     bias: float = 0.5

@@ -1,0 +1,43 @@
+"""Fences around the examples of docstrings: the source writes them bare, as doctest reads them; Markdown would make quotes of them."""
+
+import re
+from typing import Any
+
+import griffe
+
+EXAMPLE = re.compile(r"^(?P<indent>[ ]*)>>> ")
+
+
+def fence_examples(text: str) -> str:
+    """Put every run of doctest lines, up to the next blank line, into a fence.
+
+    >>> print(fence_examples("Words.\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
+    Words.
+    <BLANKLINE>
+    ```pycon
+    >>> 1 + 1
+    2
+    ```
+    <BLANKLINE>
+    More.
+    """
+    out: list[str] = []
+    inside = ""
+    for line in text.splitlines():
+        found = EXAMPLE.match(line)
+        if found and not inside:
+            inside = found["indent"] + "```"
+            out.append(inside + "pycon")
+        elif inside and not line.strip():
+            out.append(inside)
+            inside = ""
+        out.append(line)
+    return "\n".join([*out, inside] if inside else out)
+
+
+class Fences(griffe.Extension):
+    """Rewrites every docstring as it is read."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = fence_examples(obj.docstring.value)
