@@ -17,7 +17,7 @@ from separatrix.engine.ledger import write_whole
 from separatrix.errors import ParameterError
 from separatrix.report.canvas import canvas_of
 from separatrix.report.svg import BLACK, INK, inlined, standalone
-from separatrix.studies import Figure, Heatmap, Series
+from separatrix.studies import Figure, Heatmap
 
 FORMATS = (".pdf", ".svg", ".png")
 _SETTINGS: dict[Any, Any] = {
@@ -39,7 +39,7 @@ def draw(figure: Figure | Heatmap, prefix: str = "f-") -> str:
 
     The names inside the SVG start with `prefix`, so that several figures can stand on one page.
 
-    >>> from separatrix.studies import Axis
+    >>> from separatrix.studies import Axis, Series
     >>> svg = draw(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (Series("CNN", (1, 2), (0.2, 0.1)),)))
     >>> svg[:4], "currentColor" in svg, "<script" in svg
     ('<svg', True, False)
@@ -76,7 +76,7 @@ class Drawing:
 def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
     """Draw a figure once, for all uses on the page.
 
-    >>> from separatrix.studies import Axis
+    >>> from separatrix.studies import Axis, Series
     >>> drawing = drawing_of(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (Series("CNN", (1, 2), (0.2, 0.1)),)))
     >>> drawing.places[0].shape, 'data-s="0"' in drawing.inline
     ((2, 2), True)

@@ -24,9 +24,9 @@ def inlined(svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Seq
     The legend is left out, because the page has one of its own, and so are the first `top` points of the height, in which it stood.
     What belongs to a series is marked with `data-s`; `pictures` names the series of the embedded pictures, which bear no names.
 
-    >>> drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="5pt" viewBox="0 0 5 4"><g id="series-1-0" style="fill: #0a0b0c"/></svg>'
+    >>> drawing = b'<svg width="5pt" viewBox="0 0 5 4"><g id="series-1-0"><path style="fill: #0a0b0c"/></g></svg>'
     >>> print(inlined(drawing, "A <b>", "p-", top=1.0))
-    <svg viewBox="0 1 5 3" style="..." role="img" aria-label="A &lt;b&gt;"><g style="fill:currentColor" data-s="1" /></svg>
+    <svg viewBox="0 1 5 3" style="..." role="img" aria-label="A &lt;b&gt;"><g data-s="1"><path style="fill:currentColor" /></g></svg>
     """
     root = ElementTree.fromstring(_UNPRINTABLE.sub("\ufffd", tidied(svg)))
     for node in root.iter():
