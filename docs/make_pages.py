@@ -165,4 +165,12 @@ def examples(_: str | None = None) -> str:
     return "\n\n".join(out)
 
 
-PARTS: dict[str, Callable[[Any], str]] = {"claims": claims, "papers": papers, "benchmarks": benchmarks, "examples": examples}
+def decisions(_: str | None = None) -> str:
+    """Links to decision records that the index does not name itself, by their titles."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    others = [file for file in sorted(folder.glob("*.md")) if file.name != "index.md" and f"]({file.name})" not in index]
+    return "\n".join(f"- [{file.read_text(encoding='utf-8').split(chr(10), 1)[0].lstrip('# ')}]({file.name})" for file in others)
+
+
+PARTS: dict[str, Callable[[Any], str]] = {"claims": claims, "papers": papers, "benchmarks": benchmarks, "examples": examples, "decisions": decisions}

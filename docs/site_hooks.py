@@ -36,15 +36,23 @@ def on_post_build(config: Any) -> None:
     """Fail unless the inventory of documented objects has every public name of every package."""
     inventory = Path(config.site_dir, "objects.inv").read_bytes().split(b"\n", 4)[4]
     known = {line.split(" ")[0] for line in zlib.decompress(inventory).decode().splitlines()}
-    missing = [name for name in public_names() if name not in known]
+    missing = [name for name, homes in public_names().items() if not homes & known]
     if missing:
         raise PluginError(f"not in the API reference: {', '.join(missing)}")
 
 
-def public_names() -> list[str]:
-    """Every name in the `__all__` of a package below separatrix (the top level only repeats them)."""
+def public_names() -> dict[str, set[str]]:
+    """Every name in the `__all__` of a package below separatrix (the top level only repeats them), with the paths it may be documented under.
+
+    A function that is called like its module, such as `networks.windows`, is documented under its module's path.
+    """
     import separatrix
 
-    packages = [found.name for found in pkgutil.walk_packages(separatrix.__path__, "separatrix.") if found.ispkg]
-    modules = {name: importlib.import_module(name) for name in packages}
-    return [f"{name}.{each}" for name, module in modules.items() for each in getattr(module, "__all__", [])]
+    found: dict[str, set[str]] = {}
+    for package in (each.name for each in pkgutil.walk_packages(separatrix.__path__, "separatrix.") if each.ispkg):
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", []):
+            item = getattr(module, name)
+            own = f"{getattr(item, '__module__', package)}.{getattr(item, '__qualname__', name)}"
+            found[f"{package}.{name}"] = {f"{package}.{name}", own}
+    return found

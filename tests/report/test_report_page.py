@@ -15,11 +15,13 @@ from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 from separatrix.report import summary_rows, write_report
 from separatrix.report.content import compose, slug
+from separatrix.report.figures import Drawing
 from separatrix.report.markdown import code, markdown_page, plain
 from separatrix.report.page import html_page
 from separatrix.report.reading import read_run
 from separatrix.studies import Axis, Claim, Evidence, Figure, Finding, Outcome, Series, TableData
 
+NOTHING_DRAWN = Drawing("<svg></svg>", "<svg/>", ())
 EVIL = "<script>alert(1)</script>"
 RUN = {
     "command": "separatrix verify --scale quick", "started": "2030-01-02T03:04:05+00:00", "wall_seconds": 83.2, "compile_seconds": 12.2,
@@ -88,7 +90,8 @@ def test_the_page_is_whole_self_contained_and_its_links_lead_somewhere(tmp_path)
     assert len(page.ids) == len(set(page.ids))
     assert page.links
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
-    assert page.tags.count("svg") == 2
+    assert page.tags.count("figure") == 2
+    assert page.tags.count("svg") == 4, "a drawing and a swatch in its legend each"
     assert page.tags.count("script") == 1
     for text in (
         "The CNN's risk is lower.", "supported", "−0.378 [−0.395, −0.357]", "outside the paper's conditions: σ = 2 exceeds 0.3",
@@ -125,7 +128,9 @@ def test_writing_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
     write_report(tmp_path)
     assert contents() == first
     names = {name.removeprefix("report/") for name in first}
-    assert names == {"index.html", "report.md", "figures/signal-first-risk-0.svg", "figures/signal-first-risk-1.svg"}
+    figures = {f"figures/signal-first-risk-{i}.svg" for i in (0, 1)}
+    data = {f"data/signal-first-{name}.csv" for name in ("risk-0", "risk-1", "risks")}
+    assert names == {"index.html", "report.md"} | figures | data
 
 
 def spoiled(item):
@@ -259,7 +264,7 @@ def test_any_spoiled_value_is_shown_or_told(tmp_path, path, value):
     if report is None:
         assert "\n" not in told
         return
-    drawn = {view.anchor: "<svg></svg>" for study in report.studies for view in study.figures}
+    drawn = {view.anchor: NOTHING_DRAWN for study in report.studies for view in study.figures}
     html_page(report, drawn).encode()
     markdown_page(report).encode()
 
@@ -269,7 +274,7 @@ def test_two_hundred_claims_and_forty_figures_stay_usable(tmp_path, monkeypatch)
     claim = docs["claims"][0]
     docs["claims"] = [claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]} for i in range(200)]
     docs["outcome"] |= {"figures": outcome_of(figures=40)["figures"]}
-    monkeypatch.setattr("separatrix.report.write.draw_twice", lambda figure, prefix: (f"<svg>{prefix}</svg>", "<svg/>"))
+    monkeypatch.setattr("separatrix.report.write.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
     html = write_report(write(tmp_path, docs)).read_text(encoding="utf-8")
     page = Page(html)
     contents = html[html.index("<nav") : html.index("</nav>")]

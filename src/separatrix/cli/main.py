@@ -13,7 +13,9 @@ from separatrix import __version__
 from separatrix.cli import data
 from separatrix.cli.bound import bound
 from separatrix.cli.checks import audit, calibrate
+from separatrix.cli.compare import compare
 from separatrix.cli.geometry import geometry
+from separatrix.cli.watch import watch
 from separatrix.errors import SeparatrixError
 
 app = typer.Typer(
@@ -98,16 +100,26 @@ def verify(
 def report(
     folder: Annotated[str, typer.Argument(metavar="DIR")],
     evidence: Annotated[str, typer.Option("--evidence", metavar="FOLDER", help="Also keep verdicts, tables and figures here.")] = "",
+    figures: Annotated[str, typer.Option("--figures", metavar="FOLDER", help="Also write figures, data and claims.tex for a paper.")] = "",
+    formats: Annotated[str, typer.Option("--format", help="Of --figures: some of pdf, svg, png, with commas.")] = "pdf,svg,png",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the report of a results folder anew."""
     from separatrix.cli.commands import rewrite_report
 
+    if figures:
+        from separatrix.report import write_figures
+
+        count = len(write_figures(folder, figures, formats))
+        if not quiet:
+            print(f"{count} files in {figures}", file=sys.stderr)
     rewrite_report(folder, evidence, json, quiet)
 
 
 app.command()(bound)
+app.command()(compare)
+app.command()(watch)
 app.command()(audit)
 app.command()(calibrate)
 app.command()(geometry)

@@ -33,7 +33,7 @@ class Device:
         """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
         if self.batched:
             return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32)
-        return Rounding(samples=4.0, large=2.0, sizes=2.0)
+        return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True)
 
 
 def cores() -> int:

@@ -62,7 +62,8 @@ class Rounding:
     """How sizes are rounded up so that one program serves many trials; a ratio of 1 rounds nothing.
 
     Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by factors of `large`; task and
-    network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept).
+    network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept), or, with
+    `finer`, of three quarters of one: 12, 16, 24, 32, …
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -73,6 +74,7 @@ class Rounding:
     large: float = 1.0
     sizes: float = 1.0
     first: int = 16
+    finer: bool = False
 
     def samples_up(self, count: int) -> int:
         """A sample size, rounded up."""
@@ -82,7 +84,10 @@ class Rounding:
 
     def size_up(self, count: int) -> int:
         """A task's or network's size, rounded up."""
-        return count if count <= 2 else _term(self.first, self.sizes, count)
+        if count <= 2:
+            return count
+        whole = _term(self.first, self.sizes, count)
+        return 3 * whole // 4 if self.finer and count <= 3 * whole // 4 else whole
 
 
 def _term(first: int, ratio: float, count: int) -> int:

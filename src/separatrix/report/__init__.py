@@ -1,9 +1,24 @@
-"""Reports: the page, its Markdown twin, and figures drawn from data."""
+"""Reports: the page, its Markdown twin, files for papers, and two runs compared; figures drawn from data."""
 
+from separatrix.report.compare import Comparison, compare_runs
 from separatrix.report.evidence import write_evidence
+from separatrix.report.export import write_figures
 from separatrix.report.figures import draw, save
 from separatrix.report.numbers import interval, number
 from separatrix.report.summary import summary_rows
+from separatrix.report.watching import Watcher
 from separatrix.report.write import write_report
 
-__all__ = ["draw", "interval", "number", "save", "summary_rows", "write_evidence", "write_report"]
+__all__ = [
+    "Comparison",
+    "Watcher",
+    "compare_runs",
+    "draw",
+    "interval",
+    "number",
+    "save",
+    "summary_rows",
+    "write_evidence",
+    "write_figures",
+    "write_report",
+]

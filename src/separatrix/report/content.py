@@ -46,7 +46,7 @@ class ClaimView:
 
 @dataclasses.dataclass(frozen=True)
 class FigureView:
-    """A figure with its place on the page, its file and what it cannot show.
+    """A figure with its place on the page, its file and what it cannot show; its data lie in a file of the same name.
 
     >>> from separatrix.studies import Axis
     >>> FigureView("figure-1", "s-risk.svg", Figure("risk", "Risk", Axis("m"), Axis("risk"), ()), "").file
@@ -58,10 +58,15 @@ class FigureView:
     figure: Figure | Heatmap
     hidden: str
 
+    @property
+    def data_file(self) -> str:
+        """The name of the CSV file with its data."""
+        return self.file.removesuffix(".svg") + ".csv"
+
 
 @dataclasses.dataclass(frozen=True)
 class TableView:
-    """A table of texts; `numeric` says which columns hold numbers.
+    """A table of texts; `numeric` says which columns hold numbers, `file` is the name of the CSV file with all their digits.
 
     >>> TableView("Risks", ("network",), (("CNN",),), (False,)).title
     'Risks'
@@ -71,6 +76,7 @@ class TableView:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
+    file: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,7 +166,7 @@ def place_of(claim: dict[str, Any]) -> str:
     return "outside the paper's conditions" + (f": {claim['outside']}" if claim.get("outside") else "")
 
 
-def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> TableView:
+def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]], file: str = "") -> TableView:
     """A table with its numbers set for reading.
 
     >>> table_view("Risks", ["network", "risk"], [["CNN", 0.123456]]).rows
@@ -173,7 +179,7 @@ def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]]
         and all(row[i] is None or (isinstance(row[i], int | float) and not isinstance(row[i], bool)) for row in rows)
         for i in range(len(columns))
     )
-    return TableView(title, columns, tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows), numeric)
+    return TableView(title, columns, tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows), numeric, file)
 
 
 def slug(text: str, taken: set[str]) -> str:
@@ -190,6 +196,15 @@ def slug(text: str, taken: set[str]) -> str:
         name = f"{base}-{count}"
     taken.add(name.lower())
     return name
+
+
+def table_file(study: str, table: dict[str, Any], taken: set[str]) -> str:
+    """The name of the CSV file of a table.
+
+    >>> table_file("signal", {"name": "m*/k", "title": "Thresholds"}, set())
+    'signal-m-k.csv'
+    """
+    return slug(f"{study}-{table.get('name') or table['title']}", taken) + ".csv"
 
 
 def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -252,7 +267,7 @@ def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set
     settings = {"scale": plain.get("scale"), "seed": plain.get("seed")} | (plain.get("settings") or {})
     return StudyView(
         slug(f"study-{name}", names), name, plain["title"], plain["summary"], tuple(figures),
-        tuple(table_view(each["title"], each["columns"], each["rows"]) for each in plain["tables"]),
+        tuple(table_view(each["title"], each["columns"], each["rows"], table_file(name, each, names)) for each in plain["tables"]),
         tuple((note["severity"], note["message"]) for note in plain["notes"]), own,
         tuple((conditions, place, tuple(group)) for (conditions, place), group in groups.items()),
         tuple((key, value) for key, value in flattened(settings) if value != "null"), plain["command"],

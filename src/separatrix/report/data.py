@@ -98,6 +98,19 @@ def csv_of(data: FigureData) -> str:
     return text.getvalue()
 
 
+def table_csv(table: dict[str, Any]) -> str:
+    """A table of an outcome as a CSV file, with all digits.
+
+    >>> table_csv({"columns": ["network", "risk"], "rows": [["CNN", 0.123456], ["FCN", None]]})
+    'network,risk\\nCNN,0.123456\\nFCN,\\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["columns"])
+    writer.writerows(["" if cell is None else cell for cell in row] for row in table["rows"])
+    return text.getvalue()
+
+
 def kept_groups(data: FigureData, most: int = MOST_ROWS) -> tuple[Group, ...]:
     """The groups that the page keeps: all, or without the largest where there would be too many rows.
 

@@ -1,13 +1,11 @@
 """Evidence: the small part of a run that is worth keeping under version control, readable without this package."""
 
-import csv
-import io
 import os
 from pathlib import Path
-from typing import Any
 
 from separatrix.engine.ledger import explained, write_whole
 from separatrix.report.content import compose
+from separatrix.report.data import table_csv
 from separatrix.report.figures import draw_twice
 from separatrix.report.markdown import markdown_page
 from separatrix.report.reading import read_run
@@ -32,7 +30,7 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
         files[kept / "figures" / view.file] = draw_twice(view.figure, f"f{index}-")[1].encode()
     for study, outcome in run.outcomes.items():
         for table in outcome.get("tables", []):
-            files[kept / "tables" / f"{study}-{table['name']}.csv"] = _csv(table).encode()
+            files[kept / "tables" / f"{study}-{table['name']}.csv"] = table_csv(table).encode()
     files[kept / "README.md"] = markdown_page(report).encode()
     with explained(f"make the folder {kept}"):
         for parent in {path.parent for path in files}:
@@ -40,11 +38,3 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     for path, data in files.items():
         write_whole(path, lambda temporary, data=data: temporary.write_bytes(data) and None)
     return kept / "README.md"
-
-
-def _csv(table: dict[str, Any]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table["columns"])
-    writer.writerows(["" if cell is None else cell for cell in row] for row in table["rows"])
-    return text.getvalue()

@@ -167,3 +167,5 @@ def _scatter(axes: Axes, x: np.ndarray, y: np.ndarray, look: Look, alpha: float,
         x, y, linestyle="none", marker=look.marker, markersize=MARKER, color=look.colour, fillstyle=look.fill, alpha=alpha,
         zorder=order, rasterized=len(x) > MANY,
     )  # fmt: skip
+    if len(x) > MANY:
+        axes.plot([], [], zorder=order)  # parts this picture from the next series', with which it would become one

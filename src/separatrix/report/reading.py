@@ -39,6 +39,22 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
     separatrix.errors.SeparatrixError: there is no folder no-such-folder; run `separatrix verify --out no-such-folder` first
     """
     path = Path(folder)
+    claims = read_claims(path)
+    outcomes, figures = read_outcomes(path)
+    for claim in claims:
+        if claim.get("study") and claim["study"] not in outcomes:
+            raise SeparatrixError(f"claims.json names the study {claim['study']!r}, whose file in outcomes/ is missing; run it again")
+    return RunFiles(claims, outcomes, figures, _read_runs(path / "manifest.json"))
+
+
+def read_claims(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The claims of a run, or of evidence kept of one.
+
+    >>> read_claims("no-such-folder")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: there is no folder no-such-folder; run `separatrix verify --out no-such-folder` first
+    """
+    path = Path(folder)
     if not path.is_dir():
         raise SeparatrixError(f"there is no folder {path}; run `separatrix verify --out {path}` first")
     if not (path / "claims.json").exists():
@@ -46,6 +62,16 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
     claims = _read(path / "claims.json", list)
     for claim in claims:
         _check_claim(claim, "claims.json")
+    return claims
+
+
+def read_outcomes(folder: str | os.PathLike[str]) -> tuple[dict[str, dict[str, Any]], dict[str, list[Figure | Heatmap]]]:
+    """The outcomes of the studies that a folder holds, and their figures, by the study's name.
+
+    >>> read_outcomes("no-such-folder")
+    ({}, {})
+    """
+    path = Path(folder)
     outcomes, figures = {}, {}
     for file in sorted((path / "outcomes").glob("*.json")) if (path / "outcomes").is_dir() else []:
         if file.name.startswith("."):
@@ -54,10 +80,7 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
         name = _need(outcome, "study", str, f"outcomes/{file.name}")
         figures[name] = _check_outcome(outcome, f"outcomes/{file.name}")
         outcomes[name] = outcome
-    for claim in claims:
-        if claim.get("study") and claim["study"] not in outcomes:
-            raise SeparatrixError(f"claims.json names the study {claim['study']!r}, whose file in outcomes/ is missing; run it again")
-    return RunFiles(claims, outcomes, figures, _read_runs(path / "manifest.json"))
+    return outcomes, figures
 
 
 def readable(item: Any) -> Any:

@@ -64,7 +64,9 @@ def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> N
     powers = ends[0] < 4e-5 or ends[1] > 2e5
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value, powers)))
     axis.set_minor_locator(NullLocator())
-    if decades >= 1.5:
+    # An axis from 20 to 900 has one power of ten only, which would leave it without a scale.
+    inside = math.floor(math.log10(ends[1])) - math.ceil(math.log10(ends[0])) + 1
+    if decades >= 1.5 and inside >= 3:
         axis.set_major_locator(LogLocator(10, numticks=7))
         if decades <= 6:
             axis.set_minor_locator(LogLocator(10, subs=list(range(2, 10)), numticks=100))

@@ -2,19 +2,22 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from separatrix.engine.ledger import explained, write_whole
-from separatrix.report.content import compose
-from separatrix.report.figures import draw_twice
+from separatrix.report.content import Report, compose
+from separatrix.report.data import csv_of, data_of, table_csv
+from separatrix.report.figures import drawing_of
 from separatrix.report.markdown import markdown_page
 from separatrix.report.page import html_page
-from separatrix.report.reading import read_run
+from separatrix.report.reading import RunFiles, read_run
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
     """Write `report/index.html` and `report/report.md` into a run folder; the path of the page.
 
-    The same claims, outcomes and manifest give the same bytes.
+    The page is whole by itself; beside it lie its figures as SVG and the data of figures and tables as CSV. The same claims, outcomes
+    and manifest give the same bytes.
 
     >>> import json, tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -22,22 +25,41 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     >>> write_report(folder).relative_to(folder).as_posix()
     'report/index.html'
     """
-    report = compose(read_run(folder))
+    run = read_run(folder)
+    report = compose(run)
     views = [view for study in report.studies for view in study.figures]
-    drawn = [draw_twice(view.figure, f"f{index}-") for index, view in enumerate(views)]
-    page = html_page(report, {view.anchor: inline for view, (inline, _) in zip(views, drawn)})
+    drawn = {view.anchor: drawing_of(view.figure, f"f{index}-") for index, view in enumerate(views)}
+    page = html_page(report, drawn)
     target = Path(folder) / "report"
-    files = {target / "figures" / view.file: alone.encode() for view, (_, alone) in zip(views, drawn)}
+    files = {target / "figures" / view.file: drawn[view.anchor].alone.encode() for view in views}
+    files |= {target / "data" / name: text.encode() for name, text in data_files(run, report).items()}
     # The page last: who sees it finds all that it stands for.
     files |= {target / "report.md": markdown_page(report).encode(), target / "index.html": page.encode()}
     with explained(f"make the folder {target}"):
-        target.mkdir(exist_ok=True)
-        if views:
-            (target / "figures").mkdir(exist_ok=True)
+        for parent in sorted({path.parent for path in files}):
+            parent.mkdir(exist_ok=True)
     for path, data in files.items():
-        _write(path, data)
+        write_file(path, data)
     return target / "index.html"
 
 
-def _write(path: Path, data: bytes) -> None:
+def data_files(run: RunFiles, report: Report) -> dict[str, str]:
+    """The data of all figures and tables as CSV, by file name.
+
+    >>> data_files(RunFiles([], {}, {}, []), compose(RunFiles([], {}, {}, [])))
+    {}
+    """
+    files = {view.data_file: csv_of(data_of(view.figure)) for study in report.studies for view in study.figures}
+    for study in report.studies:
+        tables: list[dict[str, Any]] = run.outcomes[study.name]["tables"]
+        files |= {view.file: table_csv(plain) for view, plain in zip(study.tables, tables)}
+    return files
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put a file in place whole.
+
+    >>> import tempfile
+    >>> write_file(Path(tempfile.mkdtemp()) / "a.txt", b"hello")
+    """
     write_whole(path, lambda temporary: temporary.write_bytes(data) and None)

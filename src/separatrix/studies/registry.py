@@ -35,9 +35,9 @@ STUDIES: dict[str, Study[Any]] = {
 def find_study(name: str) -> Study[Any]:
     """The study called `name`.
 
-    >>> find_study("signal-frist")
+    >>> find_study("paterns")
     Traceback (most recent call last):
-    separatrix.errors.UnknownNameError: there is no study `signal-frist`; did you mean `signal-first` or `signal`?
+    separatrix.errors.UnknownNameError: there is no study `paterns`; did you mean `patterns` or `pattern-readout`?
     """
     if name not in STUDIES:
         raise UnknownNameError("study", name, STUDIES)

@@ -24,12 +24,12 @@ class SignalSettings:
     else at the first one alone.
 
     >>> SignalSettings().cells("CNN")[:2]
-    [(8, 8), (12, 8)]
+    [(6, 8), (8, 8)]
     """
 
     regimes: tuple[str, ...] = ("fixed",)
-    patches: tuple[int, ...] = (8, 12, 16)
-    dimensions: tuple[int, ...] = (8, 12, 16)
+    patches: tuple[int, ...] = (6, 8, 12)
+    dimensions: tuple[int, ...] = (6, 8, 12)
     base_patches: int = 8
     base_dimension: int = 8
     full_patches: tuple[int, ...] = (6, 8, 12)
