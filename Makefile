@@ -21,6 +21,10 @@ check: .venv/.check
 bench: .venv/.run
 	$(BIN)/python benchmarks/networks.py
 
+# The site goes to site/; a warning, a dead link or a public name without an entry ends the build.
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "separatrix needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -37,5 +41,9 @@ bench: .venv/.run
 	$(PIP) install -q -c constraints.txt -e '.[test,check]'
 	@touch $@ .venv/.run .venv/.test
 
+.venv/.docs: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) install -q -c constraints.txt -e '.[docs]'
+	@touch $@ .venv/.run
+
 clean:
-	rm -rf .venv results build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv results site build dist .pytest_cache .ruff_cache .hypothesis

@@ -78,10 +78,10 @@ def _provenance(study: str) -> str:
         found = [each for each in json.loads((folder / "claims.json").read_text(encoding="utf-8")) if each["study"] == study]
         if found and (folder / "manifest.json").exists():
             run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
+            on = f"on {plain(run['device'])}, {run['trials_run']:,} trials" if run["trials_run"] else "without trials, exact calculations"
             return (
                 f"Evidence: [the kept report](../evidence/{folder.name}/README.md), made by `{run['command']}` at commit "
-                f"`{run['commit'][:12]}{'+dirty' if run['commit'].endswith('+dirty') else ''}` on {plain(run['device'])}, "
-                f"{run['trials_run']:,} trials in {run['wall_seconds']:.0f} s."
+                f"`{run['commit'][:12]}{'+dirty' if run['commit'].endswith('+dirty') else ''}` {on} in {run['wall_seconds']:.0f} s."
             )
     return f"Evidence: {NOT_YET}. To make it: `separatrix run {study} --scale full`."
 
@@ -173,4 +173,10 @@ def decisions(_: str | None = None) -> str:
     return "\n".join(f"- [{file.read_text(encoding='utf-8').split(chr(10), 1)[0].lstrip('# ')}]({file.name})" for file in others)
 
 
-PARTS: dict[str, Callable[[Any], str]] = {"claims": claims, "papers": papers, "benchmarks": benchmarks, "examples": examples, "decisions": decisions}
+PARTS: dict[str, Callable[[Any], str]] = {
+    "claims": claims,
+    "papers": papers,
+    "benchmarks": benchmarks,
+    "examples": examples,
+    "decisions": decisions,
+}

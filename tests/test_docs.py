@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import json
 import pkgutil
 import re
@@ -14,6 +15,7 @@ import separatrix as sx
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "evidence/README.md"))]
 PACKAGES = [found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -40,7 +42,7 @@ def make_pages():
 
 def with_code():
     slow = {"tutorial.md"}
-    pages = [page for page in PAGES if BLOCK.search(read(page))]
+    pages = [page for page in (*PAGES, ROOT / "CONTRIBUTING.md") if BLOCK.search(read(page))]
     return [pytest.param(page, marks=[pytest.mark.slow] if page.name in slow else [], id=names(page)) for page in pages]
 
 
@@ -63,3 +65,136 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch,
         assert {claim["id"] for claim in claims} == {"mine.ahead", "mine.linear"}
         assert all(claim["reason"] for claim in claims)
         assert "Do neighbours agree?" in read(tmp_path / "results/neighbours/report/index.html")
+
+
+# Links.
+
+
+def anchors(text):
+    """The anchors of a Markdown file: headings, as the site makes them, and ids set by hand."""
+    headings = re.findall(r"^#+ (.+?)\s*$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    made = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings}
+    return made | set(re.findall(r'id="([^"]+)"', text)) | set(re.findall(r"\{#([^}]+)\}", text))
+
+
+def links(text):
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)) if not re.match(r"https?:|mailto:", link)]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=names)
+def test_every_internal_link_leads_somewhere(page):
+    text = read(page)
+    for link in links(text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        # The site shows the kept runs under evidence/, beside the pages.
+        shown = ROOT / Path(re.sub(r"^(\.\./)*", "", path)) if page.is_relative_to(DOCS) and "evidence/" in path else target
+        assert target.exists() or shown.exists(), f"{link} leads nowhere"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(read(target)), f"there is no #{anchor} in {target.name}"
+
+
+def test_every_page_is_in_the_navigation():
+    config = read(ROOT / "mkdocs.yml")
+    listed = set(re.findall(r"[\w./-]+\.md", config))
+    assert listed == {page.relative_to(DOCS).as_posix() for page in PAGES if page.parent.name != "decisions"} | {"decisions/index.md"}
+
+
+# The reference.
+
+
+def documented():
+    """What the pages of the reference ask mkdocstrings for."""
+    return {name for page in (DOCS / "api").glob("*.md") for name in re.findall(r"^::: (\S+)", read(page), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if getattr(importlib.import_module(name), "__all__", [])])
+def test_every_public_name_is_in_the_reference(package):
+    """A directive for a package covers its `__all__`, but not functions that are called like their module: these need their own."""
+    asked = documented()
+    module = importlib.import_module(package)
+    assert package in asked, f"docs/api has no `::: {package}`"
+    for name in module.__all__:
+        file = Path(module.__file__).parent / f"{name}.py"
+        if file.exists() and not inspect.ismodule(getattr(module, name)):
+            assert f"{package}.{name}.{name}" in asked, f"docs/api has no `::: {package}.{name}.{name}`"
+
+
+def test_the_top_level_names_are_those_of_documented_packages():
+    asked = documented()
+    for home, listed in sx._HOMES.items():
+        assert f"separatrix.{home}" in asked
+        public = getattr(importlib.import_module(f"separatrix.{home}"), "__all__", listed)
+        assert set(listed) <= set(public)
+
+
+def test_directives_name_things_that_exist():
+    for name in documented():
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            home, _, last = name.rpartition(".")
+            assert hasattr(importlib.import_module(home), last), name
+
+
+# What is filled in when the site is built.
+
+
+@pytest.mark.parametrize("paper", ["malach", "lahoti", "liang"])
+def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
+    from separatrix.studies import STUDIES
+
+    page = make_pages.fill(read(DOCS / "papers" / f"{paper}.md"))
+    kept = make_pages.measured()
+    mine = [claim for study in STUDIES.values() for claim in study.claims if claim.paper == paper]
+    assert mine
+    for claim in mine:
+        section = page.split(f"### `{claim.id}` ", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
+        assert make_pages.plain(claim.statement) in section
+        assert make_pages.plain(claim.conditions) in section
+        if claim.id in kept:
+            for finding in kept[claim.id]:
+                assert finding["verdict"] in section
+                assert all(make_pages.plain(each["name"]) in section for each in finding["evidence"])
+                assert finding["conditions_met"] is not False or "outside the paper's conditions" in section
+        else:
+            assert make_pages.NOT_YET in section
+    assert "<!--" not in page
+
+
+def test_evidence_of_another_scale_is_not_shown_as_full(make_pages, tmp_path, monkeypatch):
+    finding = {"id": "malach.lemma9", "scale": "quick", "verdict": "supported"}
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "claims.json").write_text(json.dumps([finding, finding | {"id": "malach.theorem10", "scale": "full"}]))
+    monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
+    assert set(make_pages.measured()) == {"malach.theorem10"}
+
+
+def test_text_is_shown_as_it_is(make_pages):
+    assert make_pages.plain("||u*_j|| < <b>") == "&#124;&#124;u&#42;&#95;j&#124;&#124; &#60; &#60;b&#62;"
+
+
+def test_an_unknown_part_is_refused(make_pages):
+    with pytest.raises(ValueError, match="no part `clams`"):
+        make_pages.fill("<!-- clams of malach -->")
+
+
+def test_benchmarks_and_decisions_are_filled_in(make_pages):
+    filled = make_pages.fill(read(DOCS / "performance.md"))
+    assert all(line in filled for line in read(ROOT / "benchmarks" / "RESULTS.md").splitlines() if line.startswith("|"))
+    index = make_pages.fill(read(DOCS / "decisions" / "index.md"))
+    for file in (DOCS / "decisions").glob("*.md"):
+        assert file.name == "index.md" or f"]({file.name})" in index
+
+
+def test_examples_in_docstrings_become_fences():
+    pytest.importorskip("griffe")
+    fence = load(DOCS / "doctest_fences.py").fence_examples
+    assert fence("Words.\n\n>>> 1 + 1\n2\n\nMore.") == "Words.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+    assert fence("No example.") == "No example."
+
+
+@pytest.mark.parametrize("page", [*TEXTS, *sorted(DOCS.glob("*.py")), ROOT / "mkdocs.yml", ROOT / "CITATION.cff"], ids=names)
+def test_no_machine_is_named(page):
+    assert not re.search(r"/(home|root|Users|work)/\w", read(page))

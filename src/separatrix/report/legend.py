@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from separatrix.report.looks import Look, look_key, looks_of
+from separatrix.report.points import places_of, points_of
 from separatrix.report.scales import clip
 from separatrix.studies import Figure, Heatmap, Series
 
@@ -40,26 +41,32 @@ def entries_of(figure: Figure | Heatmap) -> tuple[Entry, ...]:
     ['CNN', 'CNN (single seeds)', 'k+d']
     """
     looks = looks_of(figure.series)
+    places = places_of(figure)
+    empty = {
+        i for i, each in enumerate(figure.series) if not points_of(each, places, figure.x.log and places is None, figure.y.log).shown.any()
+    }
     grouped: dict[tuple[str, str], list[int]] = {}
     for index, each in enumerate(figure.series):
         grouped.setdefault((each.label, each.role), []).append(index)
     entries = []
     for (label, role), members in sorted(grouped.items(), key=lambda item: _ORDER[item[0][1]]):
         first = figure.series[members[0]]
-        twin = role == "samples" and (label, "measured") in grouped
-        text = clip(label, 80) + (" (single seeds)" if twin else "")
-        entries.append(Entry(text or "not named", tuple(members), role, swatch(first, looks[look_key(first)])))
+        twin = role != "measured" and (label, "measured") in grouped
+        text = clip(label, 80) or "not named"
+        text += f" ({'single seeds' if role == 'samples' else role})" if twin else ""
+        text += " – no points" if empty.issuperset(members) else ""
+        entries.append(Entry(text, tuple(members), role, swatch(first, looks[look_key(first)], joined=places is None)))
     return () if len(entries) == 1 and not figure.series[0].label else tuple(entries)
 
 
-def swatch(series: Series, look: Look) -> str:
-    """A small drawing of a series' line and marker.
+def swatch(series: Series, look: Look, joined: bool = True) -> str:
+    """A small drawing of a series' line and marker; measured points that are not `joined` have no line.
 
     >>> swatch(Series("CNN", (), (), role="law"), Look("#0072b2", "", (0, (5, 2))))
     '<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true"><path d="M0 6h28" ... stroke-dasharray="8 3.2"/></svg>'
     """
     parts = []
-    if series.role != "samples":
+    if series.role != "samples" and (joined or series.role != "measured"):
         dashes = _dashes(look.line)
         width = 1.2 if series.role == "baseline" else 2
         parts.append(f'<path d="M0 6h28" fill="none" stroke="{look.colour}" stroke-width="{width}"{dashes}/>')

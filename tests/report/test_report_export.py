@@ -1,0 +1,81 @@
+"""Files for papers."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_run import EVIL, write_run
+from typer.testing import CliRunner
+
+from separatrix.cli.main import app
+from separatrix.errors import SeparatrixError
+from separatrix.report import write_figures
+from separatrix.report.export import formats_from
+from separatrix.report.latex import claims_table, latex
+from separatrix.report.reading import read_claims
+
+
+def test_every_figure_in_every_format_with_its_data(tmp_path):
+    run = write_run(tmp_path / "run")
+    written = write_figures(run, tmp_path / "paper", "pdf,svg")
+    names = {path.name for path in written}
+    assert names == {file.name for file in (tmp_path / "paper").iterdir()}
+    figures = {f"sample-{name}" for name in ("curves", "bars", "map", "picture")}
+    assert names == {f"{name}.{kind}" for name in figures for kind in ("pdf", "svg", "csv")} | {"sample-risks.csv", "claims.tex"}
+    assert not (run / "report").exists(), "the run itself is left alone"
+    before = {path: path.read_bytes() for path in written}
+    write_figures(run, tmp_path / "paper", "pdf,svg")
+    assert {path: path.read_bytes() for path in written} == before
+
+
+def test_the_command_writes_them_beside_the_report(tmp_path):
+    run = write_run(tmp_path / "run")
+    result = CliRunner().invoke(app, ["report", str(run), "--figures", str(tmp_path / "paper"), "--format", "png", "--quiet"])
+    assert result.exit_code == 0, result.output
+    assert sorted(file.suffix for file in (tmp_path / "paper").iterdir()) == [".csv"] * 5 + [".png"] * 4 + [".tex"]
+    assert (run / "report" / "index.html").exists()
+
+
+@pytest.mark.parametrize("text", ["", "gif", "pdf,gif", ","])
+def test_formats_that_are_not_known_are_named(text):
+    with pytest.raises(SeparatrixError, match=r"must be one or more of pdf, svg, png, with commas, got"):
+        formats_from(text)
+
+
+def test_formats_are_read_kindly():
+    assert formats_from(" PDF, .svg,pdf") == (".pdf", ".svg")
+
+
+SPECIAL = re.compile(r"(?<!\\)[#%&_~^{}$]")
+
+
+@given(st.text())
+def test_latex_text_has_no_bare_special_letter(text):
+    out = latex(text)
+    # What is ours to write: commands with their braces, and math between dollars.
+    rest = re.sub(r"\\[#%&_{}$]", "", out)
+    rest = re.sub(r"\\text[a-z]+\{\}|\\dots\{\}|(?<!\w)~", "", rest)
+    rest = re.sub(r"\$[\^_]\{-?[0-9-]+\}\$|\$(\\[A-Za-z]+ |\\\| |-)\$", "", rest)
+    assert not SPECIAL.search(rest.replace("~", ""))
+    assert "\\" not in rest
+    assert "\n" not in out
+
+
+def test_what_readers_see_in_a_table():
+    assert latex("−0.378 [−0.395, −0.357]") == "$-$0.378 [$-$0.395, $-$0.357]"
+    assert latex(r"\input{x} & 5%") == r"\textbackslash{}input\{x\} \& 5\%"
+    assert latex("x₁² ~ k") == r"x$_{1}$$^{2}$ \textasciitilde{} k"
+
+
+def test_the_table_has_a_row_a_claim_with_its_effect(tmp_path):
+    claims = read_claims(write_run(tmp_path / "run", EVIL))
+    claims[1]["conditions_met"] = False
+    text = claims_table(claims)
+    rows = [line for line in text.splitlines() if line.endswith("\\\\") and "Theorem" in line]
+    assert len(rows) == 3
+    assert all(len(re.findall(r"(?<!\\)&", row)) == 3 for row in rows)
+    assert "$-$0.378 [$-$0.395, $-$0.357]" in rows[0]
+    assert r"undecided$^{\ast}$" in rows[1]
+    assert r"$^{\ast}$" not in rows[0]
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1

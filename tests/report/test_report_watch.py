@@ -1,0 +1,94 @@
+"""A run watched while it goes on: what is there is told, nothing is changed, and damage is no reason to stop."""
+
+import json
+import os
+
+import pytest
+from sample_run import write_run
+from typer.testing import CliRunner
+
+from separatrix.cli.main import app
+from separatrix.engine.ledger import Ledger
+from separatrix.errors import SeparatrixError
+from separatrix.report import Watcher
+
+NETWORKS = ("shared", "local", "full")
+
+
+def rows(name, count, status="reached"):
+    return [
+        {"trial": f"{name}{i:031x}", "task.type": "SignalTask", "network.connectivity": NETWORKS[i % 3], "status": status, "risk": 0.1}
+        for i in range(count)
+    ]
+
+
+@pytest.fixture
+def run(tmp_path):
+    ledger = Ledger.open(write_folder(tmp_path))
+    for name, count, age in (("a", 30, 1000), ("b", 12, 30)):
+        before = set(ledger.files())
+        ledger.write(rows(name, count))
+        for file in set(ledger.files()) - before:
+            os.utime(file, (10_000 - age, 10_000 - age))
+    return tmp_path / "run"
+
+
+def write_folder(tmp_path):
+    return tmp_path / "run"
+
+
+def contents(folder):
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.rglob("*") if file.is_file()}
+
+
+def test_trials_rates_and_ends_are_counted_and_nothing_is_written(run):
+    before = contents(run)
+    seen = Watcher(run).look(now=10_000.0)
+    assert seen.trials == 42
+    assert seen.rate == pytest.approx(12 / 60), "the trials of the last minute"
+    assert seen.idle == pytest.approx(30.0)
+    assert seen.kinds == [("SignalTask", name, 14, {"reached": 14}) for name in ("CNN", "FCN", "LCN")]
+    assert contents(run) == before
+
+
+def test_a_second_look_reads_what_is_new(run):
+    watcher = Watcher(run)
+    watcher.look()
+    Ledger(run).write(rows("c", 3, status="diverged"))
+    assert watcher.look().trials == 45
+    assert watcher.look().kinds[0][3] == {"reached": 14, "diverged": 1}
+
+
+def test_a_damaged_part_and_one_being_written_do_not_stop_it(run):
+    parts = sorted((run / "ledger").iterdir())
+    parts[0].write_bytes(b"PAR1 nonsense")
+    (run / "ledger" / ".part-0.tmp").write_bytes(b"half")
+    seen = Watcher(run).look()
+    assert seen.unreadable == 1
+    assert seen.trials in (30, 12)
+
+
+def test_studies_that_are_finished_tell_their_verdicts_and_effects(tmp_path):
+    folder = write_run(tmp_path / "run")
+    (folder / "separatrix.json").write_text('{"format": "1"}')
+    seen = Watcher(folder).look()
+    assert seen.idle is None
+    assert seen.studies[0][:2] == ("sample", {"refuted": 1, "supported": 1, "undecided": 1})
+    assert seen.studies[0][2][0] == ("lahoti.first", "risk: CNN minus FCN", "−0.378 [−0.395, −0.357]")
+    (folder / "outcomes" / "sample.json").write_text("{")
+    assert Watcher(folder).look().studies == ()
+
+
+def test_the_command(run):
+    said = CliRunner().invoke(app, ["watch", str(run), "--once"])
+    assert said.exit_code == 0
+    for part in ("42 trials in 2 chunks", "SignalTask", "LCN", "14 reached"):
+        assert part in said.output
+    plain = json.loads(CliRunner().invoke(app, ["watch", str(run), "--json"]).output)
+    assert plain["trials"] == 42
+    assert plain["runs_finished"] == 0
+
+
+def test_another_folder_is_refused(tmp_path):
+    with pytest.raises(SeparatrixError, match="is not a folder of results"):
+        Watcher(tmp_path)
