@@ -32,7 +32,7 @@ def outcome_of(trials: int, seed: int) -> dict[str, Any]:
         middle = risks.mean(1)
         reach = 1.96 * risks.std(1) / np.sqrt(count)
         ends = [tuple(each.tolist()) for each in (middle, middle - reach, middle + reach)]
-        means.append(Series(network, CELLS, *ends))
+        means.append(Series(network, CELLS, ends[0], ends[1], ends[2]))
         samples.append(Series(network, tuple(np.repeat(CELLS, count).tolist()), tuple(risks.ravel().tolist()), role="samples"))
         rows += [(network, cell, *(end[i] for end in ends), count) for i, cell in enumerate(CELLS)]
     axes = Axis("samples", log=True), Axis("risk", log=True)

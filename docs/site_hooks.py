@@ -25,7 +25,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in the parts that a page asks for."""
+    """Fill in the parts that a page asks for; links to evidence/ lead to its copy in the site."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = markdown.replace(f"]({up}../evidence/", f"]({up}evidence/")
     try:
         return make_pages.fill(markdown)
     except ValueError as error:

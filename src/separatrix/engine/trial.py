@@ -1,7 +1,7 @@
 """Trials: one (task, network, learner, samples, seed) and the program that turns it into one row."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -106,7 +106,7 @@ class Trial(Spec):
         """The most steps that this trial may take."""
         return self.learner.steps
 
-    def at_seeds(self, seeds: Iterable[int]) -> list["Trial"]:
+    def at_seeds(self, seeds: Iterable[int]) -> list[Self]:
         """This trial with other seeds.
 
         >>> import separatrix as sx

@@ -19,6 +19,7 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)")
 _FAMILY = re.compile(r"(font-family: |font: [^;\"]*?px )'[^;\"]*")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # what XML cannot hold
+_STROKE = re.compile(r"M0 0L(-?[0-9.]+) (-?[0-9.]+)")
 _LEGEND = "legend_1"
 
 
@@ -158,14 +159,20 @@ def _flatten(node: ElementTree.Element) -> None:
 
 
 def _together(nodes: list[ElementTree.Element]) -> list[ElementTree.Element]:
-    """Three or more marks in a row that look the same (the small ticks of an axis) become one group."""
+    """Three or more marks in a row that look the same become one group, and the small ticks of an axis one path."""
     out: list[ElementTree.Element] = []
-    for (tag, style), run in itertools.groupby(nodes, key=lambda node: (node.tag, node.get("style"))):
+    known = {path.get("id"): path for node in nodes if node.tag == "defs" for path in node}
+    for (tag, style, mark), run in itertools.groupby(nodes, key=lambda node: (node.tag, node.get("style"), node.get("href"))):
         some = list(run)
         if tag == "use" and style and len(some) > 2:
-            group = ElementTree.Element("g")
-            group[:] = some
-            _hoist(group)
-            some = [group]
+            stroke = _STROKE.fullmatch(known[mark[1:]].get("d", "")) if mark and mark[1:] in known else None
+            if stroke:  # every `use` costs a browser several nodes
+                places = "".join(f"M{node.get('x')} {node.get('y')}l{stroke[1]} {stroke[2]}" for node in some)
+                some = [ElementTree.Element("path", d=places, style=style)]
+            else:
+                group = ElementTree.Element("g")
+                group[:] = some
+                _hoist(group)
+                some = [group]
         out += some
     return out
