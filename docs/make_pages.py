@@ -35,6 +35,14 @@ def evidence_folders() -> list[Path]:
     return sorted(file.parent for file in EVIDENCE.glob("*/claims.json"))
 
 
+def caveats(folder: str) -> str:
+    """What the index of the evidence says about one folder, as a warning; empty where it says nothing."""
+    file = EVIDENCE / "README.md"
+    paragraphs = file.read_text(encoding="utf-8").split("\n\n") if file.exists() else []
+    said = [" ".join(each.split()) for each in paragraphs if each.startswith(f"`{folder}/`")]
+    return "\n\n".join(f'!!! warning "Before you quote this run"\n    {each}' for each in said)
+
+
 def measured() -> dict[str, list[dict[str, Any]]]:
     """Every kept finding at full scale by the id of its claim, with the `folder` it stands in."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -79,10 +87,11 @@ def _provenance(study: str) -> str:
         if found and (folder / "manifest.json").exists():
             run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
             on = f"on {plain(run['device'])}, {run['trials_run']:,} trials" if run["trials_run"] else "without trials, exact calculations"
+            warning = caveats(folder.name)
             return (
                 f"Evidence: [the kept report](../evidence/{folder.name}/README.md), made by `{run['command']}` at commit "
                 f"`{run['commit'][:12]}{'+dirty' if run['commit'].endswith('+dirty') else ''}` {on} in {run['wall_seconds']:.0f} s."
-            )
+            ) + (f"\n\n{warning}" if warning else "")
     return f"Evidence: {NOT_YET}. To make it: `separatrix run {study} --scale full`."
 
 

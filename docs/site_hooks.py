@@ -17,7 +17,11 @@ import make_pages
 def on_files(files: Files, config: Any) -> Files:
     """Kept reports and their figures become pages of the site."""
     for folder in make_pages.evidence_folders():
-        text = (folder / "README.md").read_text(encoding="utf-8").replace("# Separatrix", f"# Evidence: {folder.name}", 1)
+        text = (
+            (folder / "README.md")
+            .read_text(encoding="utf-8")
+            .replace("# Separatrix", f"# Evidence: {folder.name}\n\n{make_pages.caveats(folder.name)}", 1)
+        )
         files.append(File.generated(config, f"evidence/{folder.name}/README.md", content=text))
         for figure in sorted((folder / "figures").glob("*.svg")):
             files.append(File.generated(config, f"evidence/{folder.name}/figures/{figure.name}", abs_src_path=str(figure)))

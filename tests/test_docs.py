@@ -161,6 +161,18 @@ def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
     assert "<!--" not in page
 
 
+def test_what_is_wrong_with_a_run_stands_beside_its_verdicts(make_pages, tmp_path, monkeypatch):
+    said = "`signal/` is a whole run,\nand **not the last word**."
+    (tmp_path / "README.md").write_text(f"# Evidence\n\nWords.\n\n{said}\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(make_pages, "EVIDENCE", tmp_path)
+        assert "and **not the last word**." in make_pages.caveats("signal")
+        assert make_pages.caveats("patterns") == ""
+    for folder in make_pages.evidence_folders():
+        paper = json.loads((folder / "claims.json").read_text(encoding="utf-8"))[0]["paper"]
+        assert make_pages.caveats(folder.name) in make_pages.claims(paper)
+
+
 def test_evidence_of_another_scale_is_not_shown_as_full(make_pages, tmp_path, monkeypatch):
     finding = {"id": "malach.lemma9", "scale": "quick", "verdict": "supported"}
     (tmp_path / "small").mkdir()
