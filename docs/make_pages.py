@@ -74,7 +74,11 @@ def claims(paper: str) -> str:
     for study in STUDIES.values():
         mine = [claim for claim in study.claims if claim.paper == paper]
         if mine:
-            out += [f"## Study `{study.name}`", f"{plain(study.title)}. {plain(study.summary)}.", _provenance(study.name)]
+            out += [
+                f"## Study `{study.name}`",
+                f"{plain(study.title)}{'' if study.title[-1] in '.?!' else '.'} {plain(study.summary)}.",
+                _provenance(study.name),
+            ]
             out += ["\n".join(["| claim | verdict | measured |", "|---|---|---|", *(_overview(claim, kept) for claim in mine)])]
             out += [text for claim in mine for text in _detail(claim, kept)]
     return "\n\n".join(out)
