@@ -123,7 +123,10 @@ def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[in
         first, rest = (first << 16) | rest[0], rest[1:]
     second, third = [*rest, pad, pad][:2]
     low = jnp.broadcast_to((second << 16) | third, shape)
-    return sampler(threefry(key, jnp.broadcast_to(first, shape), low)[0])
+    bits = threefry(key, jnp.broadcast_to(first, shape), low)[0]
+    # The barrier keeps a GPU's compiler from copying the generator into everything that uses the numbers: its fusion pass took
+    # 20 seconds a program over that.
+    return sampler(jax.lax.optimization_barrier(bits))
 
 
 def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:

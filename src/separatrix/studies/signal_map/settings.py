@@ -87,7 +87,7 @@ class MapSettings:
     @property
     def task(self) -> SignalTask:
         """The one cell of the task."""
-        return SignalTask(self.patches, self.dimension, self.noise)
+        return _task(self.patches, self.dimension, self.noise)
 
     @property
     def floor(self) -> float:
@@ -133,6 +133,17 @@ def _shares(spot: Spot, patches: int) -> tuple[float, float]:
     return math.log(spot.field) / whole, math.log(spot.groups) / whole
 
 
+# Parts are kept, so that the trials of a search share them: a plan looks at each object once.
+@functools.lru_cache(maxsize=4096)
+def _task(patches: int, dimension: int, noise: float) -> SignalTask:
+    return SignalTask(patches, dimension, noise)
+
+
+@functools.lru_cache(maxsize=64)
+def _measure(test: int) -> Measure:
+    return Measure(("risk",), test=test)
+
+
 @functools.lru_cache(maxsize=4096)
 def _learner(spot: Spot, patches: int, steps: int, bias: float, recipe: MapRecipe) -> Learner:
     return Learner(rate=base_rate(spot, patches) * recipe.rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, bias))
@@ -150,7 +161,7 @@ def map_trial(s: MapSettings, spot: Spot, recipe: MapRecipe, samples: int, seed:
     8
     """
     network, learner = _network(spot, s.patches, s.bias, recipe), _learner(spot, s.patches, s.steps, s.bias, recipe)
-    return Trial(s.task, network, learner, samples, seed, Measure(("risk",), test=s.test))
+    return Trial(s.task, network, learner, samples, seed, _measure(s.test))
 
 
 SCALES = {

@@ -79,6 +79,11 @@ def _task(variant: str, patches: int, dimension: int, noise: float) -> VariantTa
     return variant_task(variant, patches, dimension, noise)
 
 
+@functools.lru_cache(maxsize=64)
+def _measure(test: int) -> Measure:
+    return Measure(("risk",), test=test)
+
+
 @functools.lru_cache(maxsize=4096)
 def _sparse(learner: Learner, level: float) -> Learner:
     return learner.replace(sparsity=level)
@@ -96,4 +101,4 @@ def open_trial(s: OpenSettings, key: OpenKey, rate: float, samples: int, seed: i
     if key.network == "FCN with ℓ1":
         learner = _sparse(learner, rate * sparsity_level(key.patches, s.dimension, s.noise, samples))
     task = _task(key.variant, key.patches, s.dimension, s.noise)
-    return Trial(task, network, learner, samples, seed, Measure(("risk",), test=s.test))
+    return Trial(task, network, learner, samples, seed, _measure(s.test))
