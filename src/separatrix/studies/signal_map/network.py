@@ -54,11 +54,14 @@ class MapNetwork(Network):
     def placed(self, filters: Float[Array, "1 units span"]) -> Float[Array, "1 units span"]:
         """The weights of every unit over the whole input."""
         _, units, span = filters.shape
-        place = np.arange(units)
-        # A product with zeros and ones: unlike a gather, its gradient is a sum in a fixed order, also on a GPU.
-        member = jax.nn.one_hot(place * self.sharing // units, units, dtype=filters.dtype)
+        # A product with zeros and ones, and below a shear by slices: unlike a gather, both have gradients that are sums in a fixed
+        # order, also on a GPU, and a gather here took a GPU's compiler 20 seconds a program.
+        member = jax.nn.one_hot(np.arange(units) * self.sharing // units, units, dtype=filters.dtype)
         tied = (member @ self._seen(filters)[0]).reshape(units, units, span // units)
-        return tied[place[:, None], (place[None, :] - place[:, None]) % units].reshape(1, units, span)
+        # Unit p's filter moves p patches to the right, around the edge: of two copies of each row in a line, read rows that are one
+        # shorter, so that each begins one patch earlier than the last.
+        line = jnp.concatenate([tied, tied], axis=1).reshape(2 * units * units, span // units)
+        return line[units:].reshape(units, 2 * units - 1, span // units)[:, :units].reshape(1, units, span)
 
     def _seen(self, filters: Float[Array, "1 units span"]) -> Float[Array, "1 units span"]:
         """The filters with zeros beyond their reach; the first patch of a filter is its unit's own."""
