@@ -247,6 +247,15 @@ def _json(plain: Any) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def settled(number: float) -> float:
+    """A computed constant to twelve digits: machines whose logarithms differ in the last digit then agree on what a trial is.
+
+    >>> settled(1 / 3)
+    0.333333333333
+    """
+    return float(f"{number:.12g}")
+
+
 _KEPT: dict[int, dict[str, Any]] = {}
 
 

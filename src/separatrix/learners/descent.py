@@ -1,6 +1,7 @@
 """Learners: how a network's parameters follow the gradient."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from separatrix.learners.losses import LOSSES
 from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
 from separatrix.networks import Layout, Network, Params
-from separatrix.spec import Spec, choice, static, value
+from separatrix.spec import Spec, choice, settled, static, value
 
 
 class Learner(Spec):
@@ -301,11 +302,11 @@ def two_step(patches: int, dimension: int, loss: str = "correlation") -> Learner
     >>> two_step(patches=20, dimension=20).steps
     2
     """
-    spread = (patches + dimension) * jnp.log(patches * dimension) / (patches * dimension)
+    spread = (patches + dimension) * math.log(patches * dimension) / (patches * dimension)
     return Learner(
         rate=Stages(1.0, 1e3 * patches),
         steps=2,
         loss=loss,
         projection="sphere",
-        lsa_bias=Stages(float(jnp.sqrt(spread)) / 32, 1e-4),
+        lsa_bias=Stages(settled(math.sqrt(spread) / 32), 1e-4),
     )
