@@ -3,6 +3,10 @@
 from separatrix.data.catalogue import CATALOGUE, Entry
 from separatrix.data.embedded import EMBEDDED, photographs
 from separatrix.data.get import get
+from separatrix.data.labelled import NAMED, Labelled, as_labelled, batches, moments, read_labelled
 from separatrix.data.store import DataSet, available, data_folder, load, pinned
 
-__all__ = ["CATALOGUE", "EMBEDDED", "DataSet", "Entry", "available", "data_folder", "get", "load", "photographs", "pinned"]
+__all__ = [
+    "CATALOGUE", "EMBEDDED", "NAMED", "DataSet", "Entry", "Labelled", "as_labelled", "available", "batches", "data_folder", "get", "load",
+    "moments", "photographs", "pinned", "read_labelled",
+]  # fmt: skip

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from separatrix.networks.convolutions import chosen, holds_windows
 from separatrix.networks.layout import Frame, Layout, Params, lay, product, real_units, tiles
 from separatrix.networks.windows import Windows, per_axis, windows
 
@@ -112,14 +113,14 @@ def _by_patches(network: "Network", params: Params, patches: Any, layout: Layout
 
 
 def _by_convolutions(network: "Network", params: Params, patches: Any, layout: Layout) -> Float[Array, "units rows"]:
-    rows = patches.shape[-1]
+    rows, convolve = patches.shape[-1], chosen()
     now = patches[0].T.reshape(rows, *layout.windows.space, layout.windows.channels)
     for (place, weights, bias), pool in zip(_parts(params, layout), network.pools):
         where = place.windows
         if network.border == "wrap":
             now = jnp.pad(now, ((0, 0), *((0, f - 1) for f in where.field), (0, 0)), mode="wrap")
         filters = weights[0].reshape(-1, *where.field, where.channels)
-        z = jax.lax.conv_general_dilated(now, filters, where.stride, "VALID", dimension_numbers=("NHWC", "OHWI", "NHWC"))
+        z = convolve(now, filters, where.stride)
         now = _pooled(network.activation(z if bias is None else z + bias[0]), 1, 2, pool)
     return now.reshape(rows, -1).T
 
@@ -181,5 +182,5 @@ def costs(network: "Network", shape: tuple[int, ...]) -> Costs:
         products=sum(units * where.span for units, (where, _, _) in zip(hidden, chain)),
         read=math.prod(chain[-1][2]) * network.width,
         cut=math.prod(shape) if whole else patches[0],
-        hidden=sum(hidden) + (0 if whole else sum(patches[1:])),
+        hidden=sum(hidden) + (sum(patches) if whole and holds_windows() else 0 if whole else sum(patches[1:])),
     )

@@ -1,0 +1,227 @@
+"""Arrays in .npy, .npz and idx files. Nothing is unpickled or unpacked to disk, and sizes are checked before memory is taken."""
+
+import io
+import math
+import re
+import zipfile
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from separatrix.data import formats
+from separatrix.data.catalogue import IDX_FILES
+from separatrix.data.labelled.build import Raw
+from separatrix.data.labelled.limits import check_size, decoding, read_whole, said
+from separatrix.errors import SeparatrixError, UnknownNameError
+
+INPUT_NAMES = ("x", "data", "images", "inputs", "features")
+LABEL_NAMES = ("y", "labels", "label", "targets", "target", "classes")
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; others cannot be unpacked with a bound
+IDX_NAME = re.compile(r"idx\d-ubyte(\.gz)?$|\.idx\d?(\.gz)?$", re.IGNORECASE)
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an .npy stream, which then stands at the first value."""
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"its version {version[0]}.{version[1]} is that of arrays with named fields")
+    shape, fortran, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not unpickled; save plain arrays of numbers or text")
+    if dtype.names or dtype.subdtype or not dtype.itemsize or dtype.kind not in "buifcSU":
+        raise ValueError(f"its type {said(str(dtype))} is neither numbers nor text")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"its shape {said(str(shape))} is negative")
+    return shape, fortran, dtype
+
+
+def _enough(shape: tuple[int, ...], dtype: np.dtype, there: int) -> None:
+    if math.prod(shape) * dtype.itemsize > there:
+        raise ValueError(f"it should hold {' x '.join(map(str, shape))} values of {dtype.itemsize} bytes and ends after {there} bytes")
+
+
+def read_npy(path: Path, limit: int, mapped: bool = True) -> np.ndarray:
+    """The array of an .npy file, memory-mapped unless small things are asked for.
+
+    >>> read_npy(Path("no-such-file.npy"), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: no-such-file.npy cannot be read as an .npy file (No such file or directory)
+    """
+    with decoding(path, "an .npy file"), path.open("rb") as file:
+        shape, fortran, dtype = _header(file)
+        offset = file.tell()
+        _enough(shape, dtype, path.stat().st_size - offset)
+        order = "F" if fortran else "C"
+        count = math.prod(shape)
+        if mapped and count:
+            return np.memmap(path, dtype, "r", offset, shape, order)
+        check_size(path, count * dtype.itemsize, limit)
+        return np.fromfile(file, dtype, count).reshape(shape, order=order) if dtype.kind not in "SU" else _text(file, dtype, shape, order)
+
+
+def _text(file: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], order) -> np.ndarray:
+    out = np.frombuffer(file.read(math.prod(shape) * dtype.itemsize), dtype).reshape(shape, order=order)
+    if dtype.kind == "U":
+        _valid_text(out)
+    return out
+
+
+def _valid_text(array: np.ndarray) -> None:
+    """Refuse text with numbers that no character has, on which Python would stumble later."""
+    points = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).view(np.uint32)
+    if points.size and ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+        raise ValueError("its text is not Unicode")
+
+
+def read_npz(path: Path, limit: int, label: str | None = None) -> Raw:
+    """Inputs and labels of an .npz file, under the usual names, of one split or of two; `label` names the labels' array.
+
+    >>> read_npz(Path("no-such-file.npz"), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: no-such-file.npz cannot be read as an .npz file (No such file or directory)
+    """
+    with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        members = {each.filename.removesuffix(".npy"): each for each in archive.infolist() if each.filename.endswith(".npy")}
+        pairs = _pairs(path, list(members), label)
+        wanted = [members[name] for pair in pairs for name in pair]
+        check_size(path, sum(each.file_size for each in wanted), limit)
+        arrays = {each.filename.removesuffix(".npy"): _member(archive, each) for each in wanted}
+    xs, ys = [arrays[x] for x, _ in pairs], [arrays[y] for _, y in pairs]
+    return Raw(joined(path, xs), joined(path, ys))
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    if member.compress_type not in PACKINGS:
+        raise ValueError("it is packed in a way that NumPy does not write")
+    with archive.open(member) as stream:
+        raw = formats.read_bounded(stream, member.file_size)
+    inside = io.BytesIO(raw)
+    shape, fortran, dtype = _header(inside)
+    _enough(shape, dtype, len(raw) - inside.tell())
+    flat = np.frombuffer(raw, dtype, math.prod(shape), inside.tell())
+    if dtype.kind == "U":
+        _valid_text(flat)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
+    """The splits of a data set as one array.
+
+    >>> joined(Path("a"), [np.zeros((2, 3)), np.zeros((1, 3))]).shape
+    (3, 3)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if any(part.shape[1:] != parts[0].shape[1:] or part.dtype != parts[0].dtype or not part.ndim for part in parts):
+        raise SeparatrixError(f"the splits of {said(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}")
+    return np.concatenate(parts)
+
+
+def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, str]]:
+    """Which arrays are inputs and which are their labels."""
+    if not names:
+        raise SeparatrixError(f"{said(path)} holds no arrays")
+    if label is not None:
+        if label not in names:
+            raise UnknownNameError(f"array in {said(path)} called", said(label), [said(each) for each in names])
+        others = [name for name in names if name != label]
+        inputs = [name for name in others if name.lower() in INPUT_NAMES] or others
+        if len(inputs) == 1:
+            return [(inputs[0], label)]
+    else:
+        found = [(name, other) for name in names for other in partners(name) if other in names]
+        firsts = dict(reversed(found))  # of several names that labels may have, the first
+        if len(firsts) == 1 or (firsts and all(re.search(r"train|test|val", x.lower()) for x in firsts)):
+            return [(x, firsts[x]) for x in names if x in firsts]
+    listed = ", ".join(f"`{said(each)}`" for each in sorted(names)[:8])
+    raise SeparatrixError(f"it is not clear which arrays of {said(path)} are inputs and labels ({listed}); call them x and y")
+
+
+def partners(stem: str) -> list[str]:
+    """What the labels may be called that belong to inputs called `stem`.
+
+    >>> partners("x_train")[:2], "t10k-labels-idx1-ubyte" in partners("t10k-images-idx3-ubyte"), partners("weights")
+    (['y_train', 'Y_train'], True, [])
+    """
+    words = re.split(r"([^A-Za-z]+)", stem)
+    out = []
+    for at, word in enumerate(words):
+        if word.lower() in INPUT_NAMES:
+            for other in LABEL_NAMES if word.lower() == "x" else (*LABEL_NAMES[1:], LABEL_NAMES[0]):
+                for spelt in (other, other.upper() if len(other) == 1 else other.capitalize()):
+                    made = "".join((*words[:at], spelt, *words[at + 1 :]))
+                    out += [re.sub(r"idx\d", "idx1", made), made] if "idx" in made else [made]
+    return out
+
+
+def partner_file(path: Path, label: str | None = None) -> Path:
+    """The file of labels that stands beside a file of inputs.
+
+    >>> partner_file(Path("nowhere/x.npy"))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the same folder
+    """
+    ending = "".join(each for each in (path.suffix,) if each in (".npy", ".gz"))
+    if label is not None:
+        for name in (label, f"{label}{ending}"):
+            if (path.parent / name).is_file():
+                return path.parent / name
+        raise SeparatrixError(f"there is no file `{said(label)}` beside {said(path)}")
+    stem = path.name.removesuffix(ending)
+    names = partners(stem)
+    for name in names:
+        for last in dict.fromkeys((ending, "" if ending == ".gz" else ending, ".gz" if ending == "" else ending)):
+            if (path.parent / f"{name}{last}").is_file():
+                return path.parent / f"{name}{last}"
+    if not names:
+        raise SeparatrixError(
+            f"there are no labels for {said(path)}; call the files x{path.suffix} and y{path.suffix}, or name the labels' file"
+        )
+    raise SeparatrixError(f"there are no labels beside {said(path)}; put them into {said(names[0] + ending)} in the same folder")
+
+
+def read_npy_pair(path: Path, limit: int, label: str | None = None) -> Raw:
+    """A memory-mapped .npy file of inputs, and the labels beside it.
+
+    >>> read_npy_pair(Path("nowhere/x.npy"), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the same folder
+    """
+    beside = partner_file(path, label)
+    return Raw(read_npy(path, limit), read_npy(beside, limit, mapped=False))
+
+
+def read_idx_pair(path: Path, limit: int, label: str | None = None) -> Raw:
+    """An idx file of inputs (plain or packed), and the labels beside it.
+
+    >>> read_idx_pair(Path("nowhere/train-images-idx3-ubyte"), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: there are no labels beside train-images-idx3-ubyte; put them into train-labels-idx1-ubyte in the same folder
+    """
+    beside = partner_file(path, label)
+    return Raw(_idx(path, limit), _idx(beside, limit), kind="image" if "images" in path.name else "auto")
+
+
+def _idx(path: Path, limit: int) -> np.ndarray:
+    raw = read_whole(path, limit)
+    with decoding(path, "an idx file"):
+        return formats.read_idx(formats.inflate(raw, limit))
+
+
+def find_arrays(folder: Path, limit: int, label: str | None = None) -> Raw | None:
+    """The arrays of a folder, in .npy or idx files of the usual names; None where there are none."""
+    files = sorted(each for each in folder.iterdir() if each.is_file())
+    inputs = [each for each in files if each.suffix == ".npy" and partners(each.stem)]
+    if inputs:
+        if len(inputs) > 1:
+            names = ", ".join(said(each) for each in inputs[:4])
+            raise SeparatrixError(f"{said(folder)} holds several files of inputs ({names}); name the one to read")
+        return read_npy_pair(inputs[0], limit, label)
+    stems = (IDX_FILES["train_x"], IDX_FILES["test_x"])
+    there = [each for each in files if each.name.removesuffix(".gz").replace(".idx", "-idx") in stems]
+    if not there:
+        return None
+    parts = [read_idx_pair(each, limit, label) for each in there]
+    return Raw(joined(folder, [each.inputs for each in parts]), joined(folder, [each.labels for each in parts]), kind="image")

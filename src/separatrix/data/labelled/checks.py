@@ -1,0 +1,158 @@
+"""One pass over the inputs: what is not finite, what never varies, which rows are the same, and the identity of the data."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Bool, Int32, Num, UInt64
+
+from separatrix.data.labelled.limits import said
+from separatrix.data.labelled.rows import chunk_rows
+from separatrix.errors import SeparatrixError
+from separatrix.notes import Note
+
+LEAST_ROWS = 20
+COMFORTABLE_ROWS = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan:
+    """What one pass over the inputs found.
+
+    >>> scan("a", np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], np.float32)).groups.tolist()
+    [0, 1, 0]
+    """
+
+    constant: Bool[np.ndarray, "..."]
+    groups: Int32[np.ndarray, " rows"]
+    digest: str
+
+
+def _chunks(x: Num[np.ndarray, "rows ..."]) -> Iterator[tuple[int, np.ndarray]]:
+    """Pieces of the rows as plain bytes or float32, in which equal numbers have equal bits."""
+    step = chunk_rows(x)
+    for start in range(0, len(x), step):
+        yield start, _canonical(x[start : start + step])
+
+
+def _canonical(rows: np.ndarray) -> np.ndarray:
+    if rows.dtype == np.uint8:
+        return np.ascontiguousarray(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(rows.astype("<f4")) + np.float32(0.0)  # -0 becomes 0
+
+
+def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = ()) -> Scan:
+    """Look at every value once; a value that is no finite float32 is an error, with how many there are and where.
+
+    >>> scan("a", np.array([[1.0, 2.0], [np.nan, 3.0]], np.float32), ("age", "size"))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: 1 of 4 values of a are missing, infinite or beyond float32, in 1 of 2 rows, the first in row 1, column `age`; remove or fill them
+    """
+    low = high = None
+    hashes = np.empty(len(x), np.uint64)
+    digest = hashlib.sha256(b"u1" if x.dtype == np.uint8 else b"f4")
+    bad_values, bad_rows, first = 0, 0, None
+    for start, rows in _chunks(x):
+        if rows.dtype != np.uint8:
+            wrong = ~np.isfinite(rows)
+            if wrong.any():
+                at = np.argwhere(wrong)[0]
+                first = (start + int(at[0]), int(at[1])) if first is None else first
+                bad_values += int(wrong.sum())
+                bad_rows += int(wrong.reshape(len(rows), -1).any(1).sum())
+                continue
+        least, most = rows.min(0), rows.max(0)
+        low = least if low is None else np.minimum(low, least)
+        high = most if high is None else np.maximum(high, most)
+        hashes[start : start + len(rows)] = _hashed(rows)
+        digest.update(rows.data.cast("B"))
+    if first is not None:
+        where = f", column `{said(columns[first[1]])}`" if columns else ""
+        raise SeparatrixError(
+            f"{bad_values} of {x.size} values of {said(name)} are missing, infinite or beyond float32, in {bad_rows} of {len(x)} rows, "
+            f"the first in row {first[0]}{where}; remove or fill them"
+        )
+    assert low is not None
+    assert high is not None
+    return Scan(low == high, _groups(x, hashes), digest.hexdigest())
+
+
+def _hashed(rows: np.ndarray) -> UInt64[np.ndarray, " rows"]:
+    """A quick hash of each row: unequal hashes mean unequal rows; equal ones are looked at again."""
+    plain = rows.reshape(len(rows), -1).view(np.uint8)
+    if plain.shape[1] % 8:
+        plain = np.pad(plain, ((0, 0), (0, -plain.shape[1] % 8)))
+    words = plain.view(np.uint64)
+    odd = np.random.default_rng(0).integers(0, 2**63, words.shape[1], np.uint64) * np.uint64(2) + np.uint64(1)
+    return ((words ^ (words >> np.uint64(29))) * odd).sum(1, dtype=np.uint64)
+
+
+def _groups(x: np.ndarray, hashes: UInt64[np.ndarray, " rows"]) -> Int32[np.ndarray, " rows"]:
+    groups = np.arange(len(x), dtype=np.int32)
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order][1:] == hashes[order][:-1]
+    perhaps = order[np.concatenate([same, [False]]) | np.concatenate([[False], same])]
+    seen: dict[bytes, int] = {}
+    for row in np.sort(perhaps):
+        key = hashlib.blake2b(_canonical(x[row : row + 1]).tobytes(), digest_size=16).digest()
+        groups[row] = seen.setdefault(key, int(row))
+    return groups
+
+
+def check_rows(name: str, count: int) -> tuple[Note, ...]:
+    """Refuse fewer than 20 rows; below 200, a note.
+
+    >>> check_rows("a", 19)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: a has 19 rows, but at least 20 are needed
+    >>> [note.code for note in check_rows("a", 100)]
+    ['few-rows']
+    """
+    if count < LEAST_ROWS:
+        raise SeparatrixError(f"{said(name)} has {count} rows, but at least {LEAST_ROWS} are needed")
+    if count >= COMFORTABLE_ROWS:
+        return ()
+    words = f"there are {count} rows; with fewer than {COMFORTABLE_ROWS} only large differences can be seen"
+    return (Note("few-rows", "warning", words),)
+
+
+def remarks(
+    name: str, found: Scan, labels: Num[np.ndarray, " rows"], columns: tuple[str, ...], classified: bool = True
+) -> tuple[Note, ...]:
+    """Notes on features that never vary and rows that repeat, the same inputs with different labels among them.
+
+    >>> x = np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], np.float32)
+    >>> [note.code for note in remarks("a", scan("a", x), np.array([0, 0, 1]), ())]
+    ['constant-features', 'duplicate-rows', 'conflicting-labels']
+    """
+    out = []
+    still = np.flatnonzero(found.constant)
+    if still.size == found.constant.size:
+        raise SeparatrixError(f"all rows of {said(name)} are the same; there is nothing to learn from")
+    if still.size:
+        names = f" (`{said(columns[still[0]])}`{' and others' if still.size > 1 else ''})" if columns else ""
+        out.append(Note("constant-features", "info", f"{still.size} of {found.constant.size} features{names} never vary"))
+    repeats = np.flatnonzero(found.groups != np.arange(len(labels)))
+    if repeats.size:
+        words = f"{repeats.size} of {len(labels)} rows repeat an earlier row; identical rows must stay on one side of a split"
+        out.append(Note("duplicate-rows", "warning", words))
+        # Groups with more than one label: some row disagrees with the first of its group.
+        torn = np.unique(found.groups[repeats][labels[repeats] != labels[found.groups[repeats]]])
+        if torn.size:
+            kind = "classes" if classified else "targets"
+            out.append(Note("conflicting-labels", "warning", f"{torn.size} groups of identical rows have different {kind}"))
+    return tuple(out)
+
+
+def identity(found: Scan, shape: tuple[int, ...], labels: Num[np.ndarray, " rows"], classes: tuple[str, ...]) -> str:
+    """The identity of inputs and labels, 32 hexadecimal digits.
+
+    >>> found = scan("a", np.array([[1.0, 2.0], [1.0, 3.0]], np.float32))
+    >>> len(identity(found, (2, 1), np.array([0, 1], np.int32), ("a", "b")))
+    32
+    """
+    whole = hashlib.sha256(repr((found.digest, tuple(int(n) for n in shape), classes)).encode())
+    whole.update(labels.astype("<i4" if classes else "<f4").tobytes())
+    return whole.hexdigest()[:32]

@@ -1,0 +1,137 @@
+"""Pictures in folders: one subfolder a class, PNG or JPEG. Sizes are read before pixels, and nothing is followed out of the folder."""
+
+import dataclasses
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+
+from separatrix.data.labelled.build import Raw
+from separatrix.data.labelled.limits import check_size, decoding, encodable, said
+from separatrix.errors import SeparatrixError
+from separatrix.notes import Note
+
+ENDINGS = (".png", ".jpg", ".jpeg")
+SPLITS = ("train", "training", "test", "testing", "val", "valid", "validation")
+MOST_PIXELS = 1 << 26  # of one picture: more is a mistake or an attack
+GREY = ("1", "L", "LA", "I;16", "I;16L", "I;16B", "I;16N", "I", "F")
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The pictures of a folder by class, and what was left out.
+
+    >>> Found({"cat": (Path("cat/1.png"),)}, (), 0).others
+    ()
+    """
+
+    pictures: dict[str, tuple[Path, ...]]
+    others: tuple[str, ...]
+    links: int
+
+
+def find_pictures(folder: Path) -> Found:
+    """The pictures in the subfolders of a folder, by the subfolder's name; subfolders called train and test are looked through.
+
+    Links to folders are not followed, so that there are no loops and nothing from elsewhere; files that begin with a dot are ignored.
+    """
+    classes: dict[str, list[Path]] = {}
+    others: list[str] = []
+    links = 0
+    places = [each for each in sorted(os.scandir(folder), key=lambda each: each.name) if not each.name.startswith(".")]
+    inner = [each for each in places if each.is_dir(follow_symlinks=False)]
+    if inner and all(each.name.lower() in SPLITS for each in inner):
+        places = [each for split in inner for each in sorted(os.scandir(split.path), key=lambda each: each.name)]
+        places = [each for each in places if not each.name.startswith(".")]
+    for place in places:
+        if not place.is_dir(follow_symlinks=False):
+            links += place.is_symlink()
+            others += [] if place.is_symlink() else [place.name]
+            continue
+        for parent, folders, files in os.walk(place.path, followlinks=False):
+            links += sum(os.path.islink(os.path.join(parent, each)) for each in folders)
+            folders.sort()
+            for name in sorted(files):
+                if name.startswith("."):
+                    continue
+                file = Path(parent, name)
+                if file.suffix.lower() in ENDINGS and file.is_file():
+                    classes.setdefault(encodable(place.name), []).append(file)
+                else:
+                    others.append(name)
+    return Found({name: tuple(files) for name, files in classes.items()}, tuple(others), links)
+
+
+def read_pictures(folder: Path, limit: int) -> Raw:
+    """The pictures of a folder as one array of bytes, with their classes; pictures of other sizes are brought to the smallest.
+
+    >>> read_pictures(Path("."), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: ...
+    """
+    found = find_pictures(folder)
+    files = [(name, file) for name, several in found.pictures.items() for file in several]
+    if not files:
+        raise SeparatrixError(
+            f"{said(folder)} holds neither arrays (x.npy and y.npy, idx files) nor subfolders, one a class, with PNG or JPEG pictures"
+        )
+    about = [_header(file) for _, file in files]
+    width, height = min(size[0] for size, _ in about), min(size[1] for size, _ in about)
+    colour = any(mode not in GREY for _, mode in about)
+    check_size(folder, len(files) * height * width * (3 if colour else 1), limit)
+    inputs = np.empty((len(files), height, width, 3 if colour else 1), np.uint8)
+    for row, (_, file) in enumerate(files):
+        inputs[row] = _pixels(file, (width, height), colour)
+    labels = np.array([name for name, _ in files], np.object_)
+    return Raw(inputs, labels, "image", notes=tuple(_notes(found, about, (width, height))))
+
+
+def _notes(found: Found, about: list[tuple[tuple[int, int], str]], size: tuple[int, int]):
+    sizes = Counter(each for each, _ in about)
+    if len(sizes) > 1:
+        widths, heights = zip(*sizes)
+        words = f"pictures have {len(sizes)} sizes, {min(widths)} to {max(widths)} wide and {min(heights)} to {max(heights)} high"
+        yield Note("resized", "warning", f"{words}; all were brought to {size[0]} × {size[1]}, which changes their proportions")
+    if found.others:
+        words = f"{len(found.others)} files are not PNG or JPEG pictures in a class's subfolder and were left out"
+        yield Note("files-left-out", "warning", f"{words} (`{said(found.others[0])}`{', …' if len(found.others) > 1 else ''})")
+    if found.links:
+        yield Note("links-left-out", "warning", f"{found.links} links to folders or loose links were not followed")
+    if any("A" in mode or mode == "PA" for _, mode in about):
+        yield Note("transparency", "info", "some pictures have transparency, which was ignored")
+
+
+def _open(file: Path) -> Any:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        picture = Image.open(file, formats=["PNG", "JPEG"])
+    except UnidentifiedImageError:
+        raise ValueError("it does not begin like one") from None
+    if picture.size[0] * picture.size[1] > MOST_PIXELS:
+        picture.close()
+        raise SeparatrixError(
+            f"{said(file)} says that it has {picture.size[0]} × {picture.size[1]} pixels, more than the {MOST_PIXELS} allowed"
+        )
+    return picture
+
+
+def _header(file: Path) -> tuple[tuple[int, int], str]:
+    with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:
+        return picture.size, picture.mode
+
+
+def _pixels(file: Path, size: tuple[int, int], colour: bool) -> UInt8[np.ndarray, "height width channels"]:
+    from PIL import Image
+
+    with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:
+        if picture.mode.startswith("I"):  # 16 bits a pixel: keep the upper 8
+            deep = np.clip(np.asarray(picture).astype(np.int64), 0, 65535)
+            picture = Image.fromarray((deep >> 8).astype(np.uint8))
+        picture = picture.convert("RGB" if colour else "L")
+        if picture.size != size:
+            picture = picture.resize(size, Image.Resampling.BOX, reducing_gap=3.0)
+        return np.asarray(picture).reshape(size[1], size[0], -1)

@@ -1,0 +1,157 @@
+"""Labelled rows as one value, and the ways to take rows out of it without ever holding all of them as floating point."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float32, Int, Num
+
+from separatrix.errors import ParameterError, check_integer
+from separatrix.notes import Note
+
+Kind = Literal["image", "signal", "tabular"]
+CHUNK = 1 << 22  # bytes of inputs that are looked at together
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Labelled:
+    """Rows with a label each, checked.
+
+    `inputs` is (rows, height, width, channels) for images, (rows, length, channels) for signals, and (rows, columns, 1) for tables,
+    whose columns are called `columns` where they have names. It is uint8 or float32; a memory map keeps the type of its file. `labels`
+    are the numbers of `classes` (int32), or numbers (float32) in a regression, which has no classes. Rows with the same inputs have
+    the same number in `duplicate_groups`, that of the first of them: a fair split keeps them on one side. `digest` is the identity of
+    inputs and labels, whatever file they came in.
+
+    >>> from separatrix.data import as_labelled
+    >>> data = as_labelled(np.arange(120.0).reshape(30, 4), ["cat", "dog", "cat"] * 10)
+    >>> data
+    Labelled(name='arrays', kind='tabular', rows=30, shape=(4, 1), classes=2)
+    >>> data.classes, data.labels[:3].tolist(), data.task
+    (('cat', 'dog'), [0, 1, 0], 'classification')
+    """
+
+    name: str
+    inputs: Num[np.ndarray, "rows ..."]
+    labels: Num[np.ndarray, " rows"]
+    classes: tuple[str, ...]
+    kind: Kind
+    notes: tuple[Note, ...]
+    duplicate_groups: Int[np.ndarray, " rows"]
+    digest: str
+    columns: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> Literal["classification", "regression"]:
+        """What is to be learnt: classes, or numbers."""
+        return "classification" if self.classes else "regression"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row; the last axis are channels."""
+        return self.inputs.shape[1:]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __repr__(self) -> str:
+        last = f", classes={len(self.classes)}" if self.classes else ", regression"
+        return f"Labelled(name={self.name!r}, kind={self.kind!r}, rows={len(self)}, shape={self.shape}{last})"
+
+
+def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:
+    """How many rows are looked at together.
+
+    >>> chunk_rows(np.zeros((10, 1024), np.float32))
+    1024
+    """
+    return max(1, CHUNK // max(1, int(np.prod(inputs.shape[1:], dtype=np.int64)) * max(4, inputs.itemsize)))
+
+
+def _checked(labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None) -> Int[np.ndarray, " chosen"]:
+    if indices is None:
+        return np.arange(len(labelled))
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise ParameterError(repr(labelled.name), "indices", "whole numbers on one axis", indices)
+    if chosen.size and (chosen.min() < 0 or chosen.max() >= len(labelled)):
+        wrong = int(chosen.min() if chosen.min() < 0 else chosen.max())
+        raise ParameterError(repr(labelled.name), "indices", f"rows in [0, {len(labelled) - 1}]", wrong)
+    return chosen.astype(np.int64)
+
+
+def _gathered(inputs: Num[np.ndarray, "rows ..."], chosen: Int[np.ndarray, " chosen"]) -> Num[np.ndarray, "chosen ..."]:
+    """Rows in the order asked for, read in the order of the file, which a disk prefers."""
+    order = np.argsort(chosen, kind="stable")
+    rows = inputs[chosen[order]]
+    out = np.empty(rows.shape, rows.dtype)
+    out[order] = rows
+    return out
+
+
+def batches(
+    labelled: Labelled,
+    indices: Int[np.ndarray, " chosen"] | None,
+    size: int,
+    standard: tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]] | None = None,
+) -> Iterator[tuple[Float32[np.ndarray, "batch ..."], Num[np.ndarray, " batch"]]]:
+    """The rows `indices` (all where None) in this order, `size` at a time, as float32, each with its labels; the last batch may be smaller.
+
+    Only the rows of one batch are in memory. `standard` is what `moments` gives: its mean is subtracted and its scale divided out.
+
+    >>> from separatrix.data import as_labelled
+    >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
+    >>> [(x[:, 0, 0].tolist(), y.tolist()) for x, y in batches(data, np.array([7, 0, 2]), 2)]
+    [([28.0, 0.0], [1, 0]), ([8.0], [2])]
+    """
+    check_integer("batches", "size", size, low=1)
+    chosen = _checked(labelled, indices)
+    return _batches(labelled, chosen, size, standard)  # checked at the call, not when the first batch is taken
+
+
+def _batches(labelled, chosen, size, standard):
+    for start in range(0, len(chosen), size):
+        part = chosen[start : start + size]
+        x = _gathered(labelled.inputs, part).astype(np.float32)
+        if standard is not None:
+            x = (x - standard[0]) / standard[1]
+        yield x, labelled.labels[part]
+
+
+def moments(
+    labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None = None
+) -> tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]]:
+    """Mean and standard deviation over the rows `indices` (all where None): of each channel of images and signals, each column of a table.
+
+    They are computed in chunks, and subtract from and divide rows as they are. What does not vary has the scale 1.
+
+    >>> from separatrix.data import as_labelled
+    >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
+    >>> mean, scale = moments(data)
+    >>> mean[:, 0].tolist(), scale.shape
+    ([58.0, 59.0, 60.0, 61.0], (4, 1))
+    """
+    chosen = _checked(labelled, indices)
+    if not chosen.size:
+        raise ParameterError(repr(labelled.name), "indices", "at least one row", [])
+    features = int(np.prod(labelled.shape))
+    count, mean, squares = 0, np.zeros(features), np.zeros(features)
+    step = chunk_rows(labelled.inputs)
+    for start in range(0, len(chosen), step):
+        part = _gathered(labelled.inputs, chosen[start : start + step]).astype(np.float64).reshape(-1, features)
+        centre = part.mean(0)
+        part -= centre
+        # Chan, Golub & LeVeque: moments of two sets from those of each, without the cancellation of Σx² - (Σx)².
+        shift, total = centre - mean, count + len(part)
+        squares += np.einsum("nf,nf->f", part, part) + shift**2 * (count * len(part) / total)
+        mean += shift * (len(part) / total)
+        count = total
+    mean, variance = mean.reshape(labelled.shape), squares.reshape(labelled.shape) / count
+    if labelled.kind != "tabular":  # the places of an image or signal share the moments of their channel
+        axes = tuple(range(mean.ndim - 1))
+        mean, variance = mean.mean(axes), variance.mean(axes) + mean.var(axes)
+    spread = np.sqrt(variance)
+    # A spread at the level of rounding is none: dividing by it would blow up rounding.
+    flat = spread <= 1e-7 * np.maximum(np.abs(mean), 1e-30)
+    return mean.astype(np.float32), np.where(flat, 1.0, spread).astype(np.float32)
