@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
+from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.claims import PREDICTED
@@ -37,17 +38,14 @@ def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figu
                 if not line:
                     continue
                 xs = tuple(x for x, _ in line)
-                series.append(Series(
-                    network, xs, tuple(_or_none(t.estimate) for _, t in line),
-                    tuple(_or_none(t.low) for _, t in line), tuple(_or_none(t.high) for _, t in line),
-                ))  # fmt: skip
+                series += bounded_series(network, line)
                 law = _law_line(s, regime, network, axis, base, line)
                 if law is not None:
                     series.append(Series(f"{PREDICTED[network]} ({network})", xs, law, role="law"))
             out.append(Figure(
                 f"{regime}-{letter}", f"Samples needed against {letter}, {regime} noise", Axis(letter, log=True), Axis("samples m*", log=True),
                 tuple(series), "Smallest sample size at which half of the trials come within the margin of the network that knows the signal; "
-                "95 % intervals; a one-sided band is a censored search. Dashed: the paper's law through the measured points.",
+                "95 % intervals; a short dash is the bound of a censored search. Dashed: the paper's law through the measured points.",
             ))  # fmt: skip
     return tuple(out)
 
@@ -120,7 +118,8 @@ def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
 
 def _interval_series(label: str, points: list[tuple[int, Interval]]) -> Series:
     return Series(
-        label, tuple(m for m, _ in points), tuple(i.estimate for _, i in points), tuple(i.low for _, i in points), tuple(i.high for _, i in points)
+        label, tuple(m for m, _ in points), tuple(i.estimate for _, i in points), tuple(i.low for _, i in points),
+        tuple(i.high for _, i in points), seeds=tuple(i.count for _, i in points),
     )  # fmt: skip
 
 
@@ -174,7 +173,3 @@ def tuning_table(tuned: dict[TuningKey, Tuned]) -> TableData:
     return TableData(
         "tuning", "Tuning: mean risk on seeds that no result uses", ("noise", "network", "k", "recipe", "mean risk", ""), tuple(rows)
     )
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) and value > 0 else None

@@ -11,6 +11,7 @@ from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
 from separatrix.studies.signal import claims as c
 from separatrix.studies.signal import figures as f
+from separatrix.studies.signal.flatness import fall, is_flat
 from separatrix.studies.signal.measure import (
     CellKey,
     TuningKey,
@@ -107,10 +108,24 @@ class SignalStudy(Study[SignalSettings]):
                 "info",
                 "While this study was built, runs with the default seed were looked at before these were settled: tuning about rough "
                 "thresholds instead of the bound's scale, tuning over every number of patches (a rate chosen at k = 10 made the fully connected "
-                "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals of exponents, and that a two-step search which ran out of trials "
-                "is undecided. Another --seed gives data that none of these choices has seen.",
+                "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals "
+                "of exponents, and that a two-step search which ran out of trials is undecided. Another --seed gives data that none of these "
+                "choices has seen.",
             )
         )
+        for cell, each in found.items():
+            target = s.target(cell.patches, s.sigma(cell.regime, cell.patches))
+            if cell.network in NETWORKS and is_flat(each.rows, target, s.margin):
+                change = fall(each.rows)
+                notes.append(
+                    Note(
+                        "flat-curve",
+                        "warning",
+                        f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}: near the target the risk falls by "
+                        f"only {change} with each doubling of the samples: what is missing there is training (steps, recipe or units) and "
+                        "not samples, so this threshold, and an exponent that rests on it, is no law of samples.",
+                    )
+                )
         for cell, each in [*found.items(), *((cell, each) for cell, each in two.items())]:
             for note in each.threshold.notes:
                 if note.severity != "info":
