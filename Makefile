@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run test check bench docs clean
+.PHONY: run test check bench chaos docs clean
 
 run: .venv/.run
 	$(BIN)/separatrix verify --scale quick
@@ -20,6 +20,10 @@ check: .venv/.check
 # The comparison with PyTorch needs the extra `bench`; without it the other figures are printed.
 bench: .venv/.run
 	$(BIN)/python benchmarks/networks.py
+
+# A hundred runs killed with signal 9 and resumed, and other faults; takes a while.
+chaos: .venv/.test
+	$(BIN)/python tests/chaos/run.py --page docs/chaos.md
 
 # The site goes to site/; a warning, a dead link or a public name without an entry ends the build.
 docs: .venv/.docs

@@ -85,18 +85,20 @@ def claims(paper: str) -> str:
 
 
 def _provenance(study: str) -> str:
-    """Where the study's full-scale run is kept, and the command to make it again."""
+    """Where the study's runs are kept, and the command to make the first one where there is none."""
+    out = []
     for folder in evidence_folders():
         found = [each for each in json.loads((folder / "claims.json").read_text(encoding="utf-8")) if each["study"] == study]
         if found and (folder / "manifest.json").exists():
             run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
             on = f"on {plain(run['device'])}, {run['trials_run']:,} trials" if run["trials_run"] else "without trials, exact calculations"
             warning = caveats(folder.name)
-            return (
+            kept = (
                 f"Evidence: [the kept report](../evidence/{folder.name}/README.md), made by `{run['command']}` at commit "
                 f"`{run['commit'][:12]}{'+dirty' if run['commit'].endswith('+dirty') else ''}` {on} in {run['wall_seconds']:.0f} s."
-            ) + (f"\n\n{warning}" if warning else "")
-    return f"Evidence: {NOT_YET}. To make it: `separatrix run {study} --scale full`."
+            )
+            out.append(f"{kept}\n\n{warning}" if warning else kept)
+    return "\n\n".join(out) or f"Evidence: {NOT_YET}. To make it: `separatrix run {study} --scale full`."
 
 
 def _overview(claim: Any, kept: dict[str, list[dict[str, Any]]]) -> str:

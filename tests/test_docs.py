@@ -161,6 +161,58 @@ def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
     assert "<!--" not in page
 
 
+def test_every_paper_has_a_page_that_asks_for_its_claims():
+    from separatrix.studies import STUDIES
+
+    for paper in {claim.paper for study in STUDIES.values() for claim in study.claims}:
+        assert f"<!-- claims of {paper} -->" in read(DOCS / "papers" / f"{paper}.md")
+
+
+def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monkeypatch):
+    """Another kept run changes what a page says: nothing on it was typed by hand."""
+    from separatrix.studies import STUDIES
+
+    claim = next(claim for claim in STUDIES["signal-map"].claims)
+    evidence = {
+        "name": "a new number",
+        "estimate": 12.34,
+        "low": 11.0,
+        "high": 13.0,
+        "count": 77,
+        "level": 0.95,
+        "method": "m",
+        "reference": 1.0,
+    }
+    finding = {"id": claim.id, "paper": claim.paper, "study": "signal-map", "scale": "full", "verdict": "refuted", "reason": "because of this",
+               "conditions_met": True, "outside": "", "evidence": [evidence | {"baselines": {"constant": 0.5}}]}  # fmt: skip
+    run = {"device": "some device", "trials_run": 1234, "command": "separatrix run signal-map", "commit": "ab" * 20, "wall_seconds": 5.0}
+    for name in ("new", "newer"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "claims.json").write_text(json.dumps([finding]))
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"runs": [run]}))
+    monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
+    page = make_pages.fill(read(DOCS / "papers" / f"{claim.paper}.md"))
+    section = page.split(f"### `{claim.id}` ", 1)[1].split("\n### ", 1)[0]
+    for part in ("✗ refuted", "because of this", "12.3 &#91;11.0, 13.0&#93;", "77, m", "constant 0.5"):
+        assert part in section, part
+    assert all(f"../evidence/{name}/README.md" in page for name in ("new", "newer"))
+    assert "1,234 trials" in page
+    assert page.count('<span class="verdict ') == 4, "two runs, in the overview and below it"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=names)
+def test_what_is_said_of_the_first_picture_is_what_its_run_says(page):
+    """The caption's numbers, against the caption that the kept run gave the same figure."""
+    said = re.search(r"patterns-steps-adam\.svg\)\n\n\*(.*?)\*\n", read(page), re.DOTALL)
+    report = read(ROOT / "evidence" / "patterns" / "README.md")
+    own = re.search(r"patterns-steps-adam\.svg\)\n\n(.*?)\n", report)
+    assert said is not None
+    assert own is not None
+    seeds, level = re.search(r"medians over (\d+) seeds with (\d+) % intervals", said.group(1)).groups()
+    assert f"Median over {seeds} seeds with {level} % intervals" in own.group(1)
+    assert "rate tuned on other seeds" in own.group(1)
+
+
 def test_what_is_wrong_with_a_run_stands_beside_its_verdicts(make_pages, tmp_path, monkeypatch):
     said = "`signal/` is a whole run,\nand **not the last word**."
     (tmp_path / "README.md").write_text(f"# Evidence\n\nWords.\n\n{said}\n")

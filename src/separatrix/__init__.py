@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from separatrix.data import Labelled, as_labelled, read_labelled
     from separatrix.engine import Device, Lab, Ledger, Measure, Plan, Sweep, Table, Trial
     from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
     from separatrix.learners import Constant, Learner, Ramp, Schedule, Stages, Status, Stop, two_step
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         top_eigenvalues,
     )
     from separatrix.spec import Spec, choice, size, static, value
+    from separatrix.studies.diagnose import Diagnosis, diagnose
     from separatrix.tasks import (
         ConeTask,
         DigitSequenceTask,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 
 # Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps this list and the one above equal.
 _HOMES = {
+    "data": ["Labelled", "as_labelled", "read_labelled"],
     "engine": ["Device", "Lab", "Ledger", "Measure", "Plan", "Sweep", "Table", "Trial"],
     "errors": ["ParameterError", "SeparatrixError", "UnknownNameError"],
     "learners": ["Constant", "Learner", "Ramp", "Schedule", "Stages", "Status", "Stop", "two_step"],
@@ -71,6 +74,7 @@ _HOMES = {
     "notes": ["Note"],
     "probes": ["PROBES", "Moment", "block_eigenvalues", "largest_eigenvalue", "probe", "top_eigenvalues"],
     "spec": ["Spec", "choice", "size", "static", "value"],
+    "studies.diagnose": ["Diagnosis", "diagnose"],
     "tasks": [
         "ConeTask", "DigitSequenceTask", "ImageRegressionTask", "ImageTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample",
         "SignalTask", "SphereTask", "Task", "VocabularyTask",
@@ -78,11 +82,11 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "ConeTask", "Constant", "Device", "DigitSequenceTask",
-    "ImageRegressionTask", "ImageTask", "Initial", "Lab", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
+    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "ConeTask", "Constant", "Device", "Diagnosis", "DigitSequenceTask",
+    "ImageRegressionTask", "ImageTask", "Initial", "Lab", "Labelled", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
     "PatternTask", "Plan", "Ramp", "ReLU", "RepeatedPointTask", "Sample", "Schedule", "SeparatrixError", "SignalTask", "Spec",
     "SphereTask", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError", "Views",
-    "VocabularyTask", "__version__", "block_eigenvalues", "choice", "distance", "embed", "largest_eigenvalue", "probe", "size",
+    "VocabularyTask", "__version__", "as_labelled", "block_eigenvalues", "choice", "diagnose", "distance", "embed", "largest_eigenvalue", "probe", "read_labelled", "size",
     "static", "top_eigenvalues", "two_step", "value",
 ]  # fmt: skip
 

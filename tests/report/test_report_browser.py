@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,8 @@ from sample_run import EVIL, write_run
 
 from separatrix.report import write_report
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tried in a browser: `pip install playwright` for that")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="the page is not tried in a browser: there is no chromium on this machine")
+pytestmark = pytest.mark.usefixtures("browser")
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        # In a container there may be no user namespaces, which the sandbox needs; the pages are our own.
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +85,15 @@ def test_claims_are_filtered_by_paper_and_verdict(visit):
     assert rows.count() == 0
 
 
-def test_hovering_tells_cell_interval_and_seeds(visit):
+def test_hovering_tells_cell_interval_and_trials(visit):
     tab = visit()
     tip = over_point(tab, "sample-curves", 0, 0)
     assert tip.is_visible()
-    for part in ("CNN", "samples m: 16", "risk: 0.4 [0.35, 0.45]", "2 seeds"):
+    for part in ("CNN", "samples m: 16", "risk: 0.4 [0.35, 0.45]", "from 2 trials"):
         assert part in tip.inner_text()
-    assert "FCN" in over_point(tab, "sample-curves", 1, 2).inner_text()
+    told = over_point(tab, "sample-curves", 1, 2).inner_text()
+    assert "FCN" in told
+    assert "from 24 trials" in told, "what the series states"
     tab.mouse.move(5, 5)
     assert not tip.is_visible()
 

@@ -28,18 +28,18 @@ def test_a_file_has_every_point_of_every_series_with_all_digits():
         "f", "F", Axis("m"), Axis("risk"), (Series('a, "b"\nc', (1, 2), (third, None)), Series("FCN", ("x",), (2.0,), (1.0,), (3.0,)))
     )
     head, *rows = rows_of(csv_of(data_of(figure)))
-    assert head == ["series", "role", "m", "risk", "low", "high", "seeds"]
+    assert head == ["series", "role", "m", "risk", "low", "high", "trials"]
     assert rows[0][:3] == ['a, "b"\nc', "measured", "1"]
     assert float(rows[0][3]) == third
     assert rows[1][3:] == ["", "", "", ""]
     assert rows[2] == ["FCN", "measured", "x", "2.0", "1.0", "3.0", ""]
 
 
-def test_seeds_are_counted_where_the_figure_shows_them():
+def test_trials_are_those_stated_or_else_the_seeds_that_the_figure_shows():
     rows = rows_of(csv_of(data_of(figures()[0])))
     seeds = {(row[0], row[1], row[2]): row[6] for row in rows[1:] if row[1] == "measured"}
     assert seeds == {("CNN", "measured", "16.0"): "2", ("CNN", "measured", "64.0"): "2", ("CNN", "measured", "256.0"): "",
-                     ("FCN", "measured", "16.0"): "", ("FCN", "measured", "64.0"): "", ("FCN", "measured", "256.0"): ""}  # fmt: skip
+                     ("FCN", "measured", "16.0"): "24", ("FCN", "measured", "64.0"): "24", ("FCN", "measured", "256.0"): "24"}  # fmt: skip
 
 
 def test_maps_and_pictures_have_files_too():

@@ -15,7 +15,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
 from separatrix.report.figures import draw_twice
 from separatrix.report.looks import GREY, NETWORKS, OTHERS, looks_of
-from separatrix.report.points import hidden_points, offsets_of, places_of, points_of, runs, spread
+from separatrix.report.points import _array, _drawable, hidden_points, offsets_of, places_of, points_of, runs, spread
 from separatrix.report.scales import limits
 from separatrix.studies import Axis, Figure, Series
 
@@ -233,3 +233,9 @@ def test_very_many_seeds_become_one_picture():
     svg = draw(one(Series("CNN", tuple(range(5000)), values, role="samples")))
     assert "data:image/png" in svg
     assert len(svg) < 400_000
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**30), 10**30) | st.booleans(), max_size=6), st.booleans())
+def test_many_numbers_at_once_are_what_they_are_one_by_one(values, log):
+    found, wanted = _array(tuple(values), log), [_drawable(each, log) for each in values]
+    np.testing.assert_array_equal(found, wanted)

@@ -274,7 +274,8 @@ def test_two_hundred_claims_and_forty_figures_stay_usable(tmp_path, monkeypatch)
     claim = docs["claims"][0]
     docs["claims"] = [claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]} for i in range(200)]
     docs["outcome"] |= {"figures": outcome_of(figures=40)["figures"]}
-    monkeypatch.setattr("separatrix.report.write.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
+    monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))  # which would keep them
+    monkeypatch.setattr("separatrix.report.drawn.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
     html = write_report(write(tmp_path, docs)).read_text(encoding="utf-8")
     page = Page(html)
     contents = html[html.index("<nav") : html.index("</nav>")]

@@ -16,12 +16,40 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from separatrix.engine import Lab, Plan
-from separatrix.errors import SeparatrixError
+from separatrix.engine import Cluster, Lab, Plan, Shard
+from separatrix.errors import SeparatrixError, check_choice
 from separatrix.report import summary_rows, write_evidence, write_report
-from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs
+from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs, run_shard
 
 COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Where:
+    """Where trials run, as the options of the command line say it.
+
+    >>> Where("dask", "tcp://10.0.0.1:8786").cluster().scheduler
+    'tcp://10.0.0.1:8786'
+    """
+
+    engine: str = "local"
+    scheduler: str = ""
+    ledger: str = "driver"
+    shard: str = ""
+
+    def cluster(self) -> Cluster | None:
+        """The cluster that is meant, if one is."""
+        check_choice("a run", "engine", self.engine, ("local", "dask"))
+        check_choice("a run", "ledger", self.ledger, ("driver", "shared"))
+        if self.engine == "dask":
+            return Cluster(self.scheduler or None, shared=self.ledger == "shared")
+        if self.scheduler or self.ledger != "driver":
+            raise SeparatrixError("--scheduler and --ledger belong to --engine dask; add it, or leave them out")
+        return None
+
+    def share(self) -> Shard | None:
+        """The share of the trials that is meant, if not all."""
+        return Shard.parse(self.shard) if self.shard else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +71,7 @@ class Request:
     json: bool = False
     quiet: bool = False
     workers: int = -1
+    where: Where = Where()
 
     @property
     def folder(self) -> Path:
@@ -124,6 +153,7 @@ def run_request(request: Request) -> None:
     run = jobs(names, request.scale, request.seed, request.changes)
     budget = seconds_from(request.budget)
     workers = None if request.workers < 0 else request.workers
+    cluster, shard = request.where.cluster(), request.where.share()
     command = shlex.join(["separatrix", *sys.argv[1:]])
     if request.dry_run:
         existing = request.folder if os.path.exists(request.folder) else None
@@ -132,7 +162,10 @@ def run_request(request: Request) -> None:
     note = terminal(stderr=True)
     with progress_bar(request.quiet or request.json) as show:
         settings = {"scale": request.scale, "seed": request.seed, "changes": request.changes}
-        with Lab(request.folder, workers, budget, show, command, settings) as lab:
+        with Lab(request.folder, workers, budget, show, command, settings, cluster, shard) as lab:
+            if shard is not None:
+                print_shard(run_shard(run, lab), shard, request.json)
+                return
             claims = run_jobs(run, lab, request.scale, request.seed, command)
     page = write_report(request.folder)
     if request.json:
@@ -146,6 +179,16 @@ def run_request(request: Request) -> None:
         done = f"{lab.tally.trials} trials run, {lab.tally.programs} programs compiled"
         rest = "" if lab.complete else "; the budget ended before all trials were run: the same command with more time goes on"
         note.print(f"{done}{rest}")
+
+
+def print_shard(missing: dict[str, int], shard: Shard, as_json: bool) -> None:
+    """What is left of each study when a shard has done what it could."""
+    if as_json:
+        print(json.dumps({"shard": str(shard), "missing": missing}, indent=1))
+        return
+    for name, count in missing.items():
+        whole = "every trial is there: run the same command without --shard for the verdicts"
+        print(f"{name}, shard {shard}: {f'{count} trials are missing before it can go on' if count else whole}")
 
 
 def rewrite_report(folder: str, evidence: str, as_json: bool, quiet: bool) -> None:

@@ -14,7 +14,9 @@ from separatrix.cli import data
 from separatrix.cli.bound import bound
 from separatrix.cli.checks import audit, calibrate
 from separatrix.cli.compare import compare
+from separatrix.cli.diagnose import diagnose
 from separatrix.cli.geometry import geometry
+from separatrix.cli.serve import serve
 from separatrix.cli.watch import watch
 from separatrix.errors import SeparatrixError
 
@@ -36,6 +38,12 @@ Set = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change a
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 Workers = Annotated[int, typer.Option("--workers", min=-1, help="Worker processes; 0 runs in this process, -1 is one a core.")]
+Engine = Annotated[str, typer.Option("--engine", help="local, or dask: a Dask cluster of this machine, or that of --scheduler.")]
+Scheduler = Annotated[
+    str, typer.Option("--scheduler", metavar="ADDRESS", help="Of --engine dask: a running scheduler, as tcp://host:8786.")
+]
+Keep = Annotated[str, typer.Option("--ledger", help="Of --engine dask: who writes rows, the driver, or workers (shared: they see --out).")]
+Share = Annotated[str, typer.Option("--shard", metavar="I/N", help="Run one of N shares of the trials; a run without it merges them.")]
 
 
 def _version(wanted: bool) -> None:
@@ -71,11 +79,16 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
     workers: Workers = -1,
+    engine: Engine = "local",
+    scheduler: Scheduler = "",
+    ledger: Keep = "driver",
+    shard: Share = "",
 ) -> None:
     """Run one study."""
-    from separatrix.cli.commands import Request, run_request
+    from separatrix.cli.commands import Request, Where, run_request
 
-    run_request(Request([study], study, scale, seed, out, budget, dry_run, set_, json, quiet, workers))
+    where = Where(engine, scheduler, ledger, shard)
+    run_request(Request([study], study, scale, seed, out, budget, dry_run, set_, json, quiet, workers, where))
 
 
 @app.command()
@@ -89,11 +102,16 @@ def verify(
     json: Json = False,
     quiet: Quiet = False,
     workers: Workers = -1,
+    engine: Engine = "local",
+    scheduler: Scheduler = "",
+    ledger: Keep = "driver",
+    shard: Share = "",
 ) -> None:
     """Run every study and print the verdict on every claim."""
-    from separatrix.cli.commands import Request, run_request
+    from separatrix.cli.commands import Request, Where, run_request
 
-    run_request(Request([], "verify", scale, seed, out, budget, dry_run, set_, json, quiet, workers))
+    where = Where(engine, scheduler, ledger, shard)
+    run_request(Request([], "verify", scale, seed, out, budget, dry_run, set_, json, quiet, workers, where))
 
 
 @app.command()
@@ -119,7 +137,9 @@ def report(
 
 app.command()(bound)
 app.command()(compare)
+app.command()(diagnose)
 app.command()(watch)
+app.command()(serve)
 app.command()(audit)
 app.command()(calibrate)
 app.command()(geometry)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 MOST = 12  # effects of finished studies
+MOST_SEARCHES = 24  # thresholds; those whose search goes on come first
 
 
 def watch(
@@ -53,6 +54,12 @@ def _view(seen: Any, folder: str) -> Any:
     ]
     if seen.unreadable:
         lines.append(Text(f"{seen.unreadable} chunks cannot be read; the next run computes them anew", style="yellow"))
+    going = seen.going
+    if not going.ended and going.study:
+        sweep = f": {going.what}, {number(going.done)} of {number(going.total)} trials" if going.what else ""
+        lines.append(Text(f"now {going.study}{sweep}"))
+    if going.searches:
+        lines += [Text(""), _searches(going.searches)]
     if seen.kinds:
         table = Table(box=None, pad_edge=False)
         for column in ("task", "network", "trials", "ended"):
@@ -73,3 +80,22 @@ def _view(seen: Any, folder: str) -> Any:
         if len(effects) > MOST:
             lines.append(Text(f"and {len(effects) - MOST} more claims"))
     return Group(*lines)
+
+
+def _searches(found: Any) -> Any:
+    """Thresholds with their intervals so far."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from separatrix.report.numbers import number
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("threshold of", "cell", "so far", "trials", "search"):
+        table.add_column(column, justify="right" if column == "trials" else "left")
+    shown = sorted(found, key=lambda each: each.settled)[:MOST_SEARCHES]
+    for each in shown:
+        name = f"{each.study}: {each.what}" if each.study else each.what
+        table.add_row(Text(name), Text(each.cell), Text(each.text), number(each.trials), Text("ended" if each.settled else "goes on"))
+    more = len(found) - len(shown)
+    return Group(table, Text(f"and {more} more thresholds")) if more else table

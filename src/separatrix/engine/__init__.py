@@ -1,14 +1,16 @@
 """The engine: runs sweeps and remembers what they gave."""
 
+from separatrix.engine.cluster import Cluster, DaskRunner
 from separatrix.engine.lab import Lab, find_device, read_manifest
 from separatrix.engine.ledger import DamagedPart, Ledger, Table, table_of, write_json, write_whole
 from separatrix.engine.plan import Chunk, Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
 from separatrix.engine.trial import Measure, Trial, run_trial
 
 __all__ = [
-    "Chunk", "Cost", "DamagedPart", "Device", "Lab", "Ledger", "Measure", "Plan", "Programs", "Rounding", "Sweep", "Table", "Tally",
-    "Trial", "cores", "cost_of", "find_device", "frame_of", "make_plan", "read_manifest", "run_trial", "structure", "table_of",
+    "Chunk", "Cluster", "Cost", "DamagedPart", "DaskRunner", "Device", "Lab", "Ledger", "Measure", "Plan", "Programs", "Rounding", "Shard",
+    "ShardWaits", "Sweep", "Table", "Tally", "Trial", "cores", "cost_of", "find_device", "frame_of", "make_plan", "read_manifest", "run_trial", "structure", "table_of",
     "use_compilation_cache", "write_json", "write_whole",
 ]  # fmt: skip

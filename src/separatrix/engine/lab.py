@@ -16,15 +16,19 @@ from typing import Any
 import jax
 
 from separatrix import __version__
-from separatrix.engine.ledger import Ledger, Table, table_of, write_json
+from separatrix.engine.cluster import Cluster, DaskRunner
+from separatrix.engine.files import alone
+from separatrix.engine.ledger import DamagedPart, Ledger, Table, table_of, write_json
 from separatrix.engine.local import Finished, Workers, run_here
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.sweep import Sweep
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.notes import Note
 from separatrix.spec import importable
 
+STORED_SECONDS = 60.0  # network folders show new files late
 Progress = Callable[[str, int, int], None]
 
 
@@ -45,7 +49,9 @@ def find_device(workers: int | None = None) -> Device:
 class Lab:
     """Runs sweeps and remembers their rows, in a folder or (without one) in memory.
 
-    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables.
+    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables. With a
+    `cluster` chunks run on its workers. With a `shard` only that share of each sweep is run, and `run` raises `ShardWaits` where rows
+    of other shares are missing.
 
     >>> import separatrix as sx
     >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
@@ -60,10 +66,14 @@ class Lab:
     progress: Progress | None = None
     command: str = ""
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    cluster: Cluster | None = None
+    shard: Shard | None = None
 
     def __post_init__(self):
         if self.workers is not None and self.workers < 0:
             raise ParameterError("Lab", "workers", "an integer >= 0 (0 runs in this process)", self.workers)
+        if self.folder is None and (self.shard is not None or (self.cluster is not None and self.cluster.shared)):
+            raise SeparatrixError("a shard, and workers that write into the ledger, need an output folder")
         self.ledger = None if self.folder is None else Ledger.open(self.folder)
         self.notes: list[Note] = []
         self.tally = Tally()
@@ -72,12 +82,16 @@ class Lab:
         self._calculations: dict[str, Any] = {}
         self._programs = Programs()
         self._workers: Workers | None = None
+        self._dask = (
+            None if self.cluster is None else DaskRunner(self.cluster, self.workers, None if self.folder is None else str(self.folder))
+        )
         self._device: Device | None = None
         self._started = datetime.now(UTC)
         self._begin = time.monotonic()
         if self.ledger is not None:
             for name in self.ledger.mend():
-                self.notes.append(Note("damaged-part", "warning", f"the ledger part {name} was damaged; its trials run again"))
+                self._note_damage(name)
+            self.ledger.pack()
 
     def __enter__(self) -> "Lab":
         return self
@@ -86,7 +100,9 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """End the worker processes."""
+        """End the worker processes, and leave the cluster."""
+        if self._dask is not None:
+            self._dask.close()
         if self._workers is not None:
             self._workers.__exit__()
             self._workers = None
@@ -95,22 +111,50 @@ class Lab:
     def device(self) -> Device:
         """Where sweeps run."""
         if self._device is None:
-            self._device = find_device(self.workers or None)
+            self._device = find_device(self.workers or None) if self._dask is None else self._dask.device
         return self._device
 
     def plan(self, sweep: Sweep) -> Plan:
         """How a sweep would be run now: finished trials are left out."""
-        return make_plan(sweep, self.device, self.ledger.done() if self.ledger else set(self._memory))
+        done = self._mended(lambda ledger: ledger.done(trial.identity for trial in sweep)) if self.ledger else set(self._memory)
+        return make_plan(sweep, self.device, done)
 
     def run(self, sweep: Sweep, what: str = "trials") -> Table:
         """Run what is not finished yet and return the rows of the whole sweep, in its order."""
-        plan = self.plan(sweep)
-        if plan.trials:
-            self._execute(plan, what, len(sweep))
         identities = [trial.identity for trial in sweep]
-        if self.ledger is not None:
-            return self.ledger.read(identities)
+        mine = sweep if self.shard is None else self.shard.of(sweep)
+        while True:
+            plan = self.plan(mine)
+            if plan.trials:
+                self._execute(plan, what, len(mine))
+            if self.ledger is None:
+                break
+            try:
+                table = self.ledger.read(identities)
+            except DamagedPart as damage:  # its trials are missing now, and run again
+                self._set_aside(damage)
+                continue
+            if self.shard is not None and len(table) < len(sweep):
+                raise ShardWaits(self.shard, len(sweep) - len(table))
+            return table
         return table_of(self._memory[each] for each in identities if each in self._memory)
+
+    def _mended(self, ask: Callable[[Ledger], Any]) -> Any:
+        """What the ledger answers once parts that turn out to be damaged are set aside."""
+        assert self.ledger is not None
+        while True:
+            try:
+                return ask(self.ledger)
+            except DamagedPart as damage:
+                self._set_aside(damage)
+
+    def _set_aside(self, damage: DamagedPart) -> None:
+        assert self.ledger is not None
+        self.ledger.set_aside(damage)
+        self._note_damage(damage.file.name)
+
+    def _note_damage(self, name: str) -> None:
+        self.notes.append(Note("damaged-part", "warning", f"the ledger part {name} was damaged; its trials run again"))
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
         """A calculation that is not a trial, done once for its parameters."""
@@ -131,10 +175,11 @@ class Lab:
             for finished in source:
                 self._keep(finished.rows)
                 self.tally = self.tally.add(finished.tally)
-                done += len(finished.rows)
+                done += len(finished.rows) + finished.stored
                 self._report(what, done, total)
                 if self._spent() and done < total:
                     return
+            self._check_stored(plan)
         except KeyboardInterrupt:
             kept = "kept; the same command goes on from there" if self.ledger else "done"
             raise SeparatrixError(f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}") from None
@@ -143,10 +188,24 @@ class Lab:
                 self.complete = False
                 self.close()
 
+    def _check_stored(self, plan: Plan) -> None:
+        """What workers wrote into the ledger must be there; a shared folder may show it a little later."""
+        if self.cluster is None or not self.cluster.shared or self.ledger is None:
+            return
+        wanted = {trial.identity for chunk in plan.chunks for trial in chunk.trials}
+        end = time.monotonic() + STORED_SECONDS
+        while missing := wanted - self._mended(lambda ledger: ledger.done(wanted)):
+            if time.monotonic() > end:
+                there = f"{len(missing)} trials that workers wrote are not in {self.ledger.parts}"
+                raise SeparatrixError(f"{there}; is it the same folder for all of them? `--ledger driver` needs none")
+            time.sleep(0.2)
+
     def _source(self, plan: Plan) -> Iterable[Finished]:
         # Small jobs, and classes that another process cannot import, run in this process.
         specs = [spec for chunk in plan.chunks for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)]
         local = self.workers == 0 or plan.device.batched or not all(importable(spec) for spec in specs)
+        if self._dask is not None and all(importable(spec) for spec in specs):
+            return self._dask.run(plan)
         if local or (self.workers is None and self.ledger is None and plan.flops < 1e10):
             use_compilation_cache()
             return run_here(plan, self._programs)
@@ -156,7 +215,8 @@ class Lab:
 
     def _keep(self, rows: list[dict[str, Any]]) -> None:
         if self.ledger is not None:
-            self.ledger.write(rows)
+            if rows:  # else the worker wrote them
+                self.ledger.write(rows)
         else:
             self._memory |= {row["trial"]: row for row in rows}
 
@@ -183,6 +243,8 @@ class Lab:
             "peak_memory_bytes": peak * 1024,
             "device": _device_name(self._device),
             "workers": self._device.workers if self._device else 0,
+            "shard": str(self.shard or ""),
+            "engine": "local" if self.cluster is None else f"dask {self.cluster.scheduler or 'embedded'}",
             "precision": "float32; each trial states the precision of its matrix products",
             "flags": os.environ.get("XLA_FLAGS", ""),
             "versions": {"separatrix": __version__, "python": platform.python_version()}
@@ -197,7 +259,8 @@ class Lab:
         if self.ledger is None:
             return
         file = self.ledger.folder / "manifest.json"
-        write_json(file, {"runs": [self.manifest(), *read_manifest(self.ledger.folder)][:100]})
+        with alone(self.ledger.parts / ".manifest", wait=True):  # shards end at the same time
+            write_json(file, {"runs": [self.manifest(), *read_manifest(self.ledger.folder)][:100]})
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -208,7 +271,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """
     try:
         runs = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
     return runs if isinstance(runs, list) else []
 

@@ -1,145 +1,42 @@
 """The ledger: a folder that remembers every finished trial by the hash of what it was.
 
 One Parquet part per finished chunk, named by the hash of its trials, written under a temporary name, synced and renamed. So a
-part is either whole or absent, writing it twice is harmless, and resuming is a set difference.
+part is either whole or absent, writing it twice is harmless, and resuming is a set difference. Small parts are packed into larger
+ones as they become many (`packing`).
 """
 
+import collections
+import concurrent.futures
 import contextlib
-import dataclasses
 import json
 import os
 import re
-import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from separatrix.engine.files import explained, write_json, write_whole
+from separatrix.engine.index import Index, Places, groups_of
+from separatrix.engine.packing import FANOUT, pack
+from separatrix.engine.parts import FORMAT, PART, DamagedPart, Part, group_of, key_of, read_groups, scan_part, write_part
+from separatrix.engine.plan import cores
+from separatrix.engine.tables import Table, joined, table_of
 from separatrix.errors import SeparatrixError
 from separatrix.spec import digest
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["FORMAT", "MARK", "PART", "DamagedPart", "Ledger", "Table", "explained", "table_of", "write_json", "write_whole"]
 
-FORMAT = "1"
+Result = TypeVar("Result")
+
 MARK = "separatrix.json"
-PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
 TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """Rows of finished trials.
-
-    >>> table = Table(pa.table({"risk": [0.1, 0.2]}))
-    >>> len(table), table.to_pandas().risk.mean().round(2)
-    (2, np.float64(0.15))
-    """
-
-    arrow: pa.Table
-
-    def __len__(self) -> int:
-        return self.arrow.num_rows
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The rows as a pandas frame."""
-        return self.arrow.to_pandas()
-
-
-def table_of(rows: Iterable[dict[str, Any]]) -> Table:
-    """A table from rows whose columns may differ.
-
-    >>> table_of([{"a": 1}, {"b": 2.0}]).arrow.column_names
-    ['a', 'b']
-    """
-    rows = list(rows)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return Table(pa.table({name: _column([row.get(name) for row in rows]) for name in names}))
-
-
-def _column(items: list[Any]) -> pa.Array:
-    try:
-        return pa.array(items)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a field of 3 in one trial and of (3, 3), which is text, in another
-        return pa.array([item if item is None or isinstance(item, str) else json.dumps(item) for item in items])
-
-
-def _part_name(trials: Iterable[str]) -> str:
-    return f"part-{digest(sorted(trials))}.parquet"
-
-
-def _columns(schema: pa.Schema) -> str:
-    # Parquet calls the parts of a list by another name, so a list is known by the type of its parts.
-    kinds = [f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type) for field in schema]
-    return digest([[field.name, kind] for field, kind in zip(schema, kinds)])
-
-
-def _joined(tables: list[pa.Table]) -> pa.Table:
-    """Tables on top of each other; a column that is text in some of them is text in all."""
-    text = {field.name for table in tables for field in table.schema if pa.types.is_string(field.type)}
-    for index, table in enumerate(tables):
-        for place, field in enumerate(table.schema):
-            if field.name in text and not pa.types.is_string(field.type):
-                table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
-        tables[index] = table
-    return pa.concat_tables(tables, promote_options="permissive")
-
-
-@contextlib.contextmanager
-def explained(doing: str) -> Iterator[None]:
-    """Turn an operating-system error into one sentence.
-
-    >>> with explained("write the report"):
-    ...     open("/no/such/folder/file", "w")
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: cannot write the report: No such file or directory (/no/such/folder/file)
-    """
-    try:
-        yield
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise SeparatrixError(f"cannot {doing}: {error.strerror or error}{where}") from error
-
-
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Have `write` make a file under a temporary name, then put it in place: readers see the old file or the new one, whole.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> write_whole(folder / "note.txt", lambda path: path.write_text("hello"))
-    >>> [file.name for file in folder.iterdir()]
-    ['note.txt']
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with explained(f"write {path.name}"):
-            write(temporary)
-            with open(temporary, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write plain values as JSON, whole or not at all.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "value.json"
-    >>> write_json(file, {"a": 1})
-    >>> json.loads(file.read_text())
-    {'a': 1}
-    """
-    text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    write_whole(path, lambda target: target.write_text(text, encoding="utf-8"))
+VERIFIED = 2**26  # bytes up to which a ledger is read and checked whole when it is opened; a larger one, where it is used
+HELD = 2**29  # bytes of rows that are kept in memory
+SMALL = 100_000  # rows up to which sorting everything anew costs nothing
 
 
 class Ledger:
@@ -156,7 +53,11 @@ class Ledger:
         self.folder = Path(folder)
         self.parts = self.folder / "ledger"
         self.calculations = self.folder / "calculations"
-        self._loaded: dict[str, pa.Table] = {}  # parts never change, so each is read once
+        self._parts: dict[str, Part] = {}
+        self._old, self._new = Index.of([]), Index.of([])  # two, so that a new part does not sort ten million keys again
+        self._held: collections.OrderedDict[tuple[str, int], pa.Table] = collections.OrderedDict()  # parts never change
+        self._held_bytes = 0
+        self._writes = 0
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Ledger":
@@ -183,7 +84,7 @@ class Ledger:
         try:
             mark = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
             found = mark.get("format") if isinstance(mark, dict) else None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found = None
         if found != FORMAT:
             raise SeparatrixError(
@@ -203,55 +104,157 @@ class Ledger:
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Add the rows of a finished chunk."""
         self.parts.mkdir(parents=True, exist_ok=True)
-        table = table_of(rows).arrow
-        table = table.replace_schema_metadata({"separatrix": FORMAT, "columns": _columns(table.schema)})
-        path = self.parts / _part_name(row["trial"] for row in rows)
-        write_whole(path, lambda target: pq.write_table(table, target, compression="zstd", write_page_checksum=True))
+        write_part(self.parts, table_of(rows).arrow)
+        self._writes += 1
+        if self._writes % FANOUT == 0:
+            self.pack()
 
-    def _load(self, file: Path) -> pa.Table:
-        if file.name in self._loaded:
-            return self._loaded[file.name]
-        try:
-            reader = pq.ParquetFile(file, page_checksum_verification=True)
-            about = reader.schema_arrow.metadata or {}
-            if about.get(b"separatrix") != FORMAT.encode():
-                raise SeparatrixError(f"the ledger part {file.name} was not written by separatrix; move that file away")
-            # Parquet has checksums for its pages, and none for the names and types of columns or the number of rows.
-            if about.get(b"columns") != _columns(reader.schema_arrow).encode():
-                raise DamagedPart(file)
-            table = reader.read()
-            if file.name != _part_name(table["trial"].to_pylist()):
-                raise DamagedPart(file)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise DamagedPart(file) from error
-        self._loaded[file.name] = table
-        return table
+    def pack(self) -> int:
+        """Make few large parts of many small ones; how many were made."""
+        with contextlib.suppress(DamagedPart):  # whoever opens or reads the ledger will set it aside
+            return pack(self.parts, self._scan())
+        return 0
+
+    def _scan(self) -> tuple[Part, ...]:
+        """Look at what is new in the folder since the last time, also by other processes; all parts."""
+        listed = self._listed()
+        gone = self._parts.keys() - listed.keys()
+        fresh = listed.keys() - self._parts.keys()
+        for name in gone:
+            del self._parts[name]
+        with concurrent.futures.ThreadPoolExecutor(cores()) as pool:
+            scans = [(name, pool.submit(scan_part, listed[name])) for name in sorted(fresh)]
+        failed = {name: error for name, scan in scans if (error := scan.exception()) is not None}
+        self._parts |= {name: scan.result() for name, scan in scans if name not in failed}
+        for error in failed.values():
+            if not isinstance(error, FileNotFoundError):  # packed meanwhile: the pack is in the next listing
+                raise error
+        indexed = {part.file.name for index in (self._old, self._new) for part in index.parts}
+        if indexed != self._parts.keys():
+            new = [self._parts[name] for name in sorted(self._parts) if name not in {part.file.name for part in self._old.parts}]
+            rows = sum(part.rows for part in new)
+            if (
+                len(self._old) < SMALL
+                or rows > len(self._old) // 4
+                or not {part.file.name for part in self._old.parts} <= self._parts.keys()
+            ):
+                self._old, self._new = Index.of(self._parts[name] for name in sorted(self._parts)), Index.of([])
+            else:
+                self._new = Index.of(new)
+        return self._old.parts + self._new.parts
+
+    def _listed(self) -> dict[str, Path]:
+        """The parts by name.
+
+        A listing is not one moment: it may miss parts that are packed while it is made, and their pack, which came too late for it. A
+        second listing has the pack, unless parts vanish again.
+        """
+        before = self.files()
+        while not set(before) <= set(after := self.files()):
+            before = after
+        return {file.name: file for file in after}
+
+    def _forget(self) -> None:
+        """Look at everything anew the next time."""
+        self._parts.clear()
+        self._held.clear()
+        self._held_bytes = 0
+        self._old, self._new = Index.of([]), Index.of([])
+
+    def _settled(self, look: Callable[[], Result]) -> Result:
+        """What `look` finds, looking again while other processes pack parts away."""
+        while True:
+            try:
+                return look()
+            except FileNotFoundError:
+                self._forget()
+
+    def _find(self, trials: list[str]) -> Places:
+        """Where trials lie, with the parts numbered as `_scan` gives them."""
+        keys = key_of(trials)
+        found = self._old.find(keys)
+        missing = np.flatnonzero(found.part < 0)
+        more = self._new.find(keys[missing])
+        found.part[missing] = np.where(more.part < 0, -1, more.part + len(self._old.parts))
+        found.row[missing] = more.row
+        return found
+
+    def _group(self, part: Part, group: int) -> pa.Table:
+        """A row group, from memory where it is there."""
+        key = part.file.name, group
+        if key not in self._held:
+            self._held[key] = read_groups(part, [group])[0]
+            self._held_bytes += self._held[key].nbytes
+            while self._held_bytes > HELD and len(self._held) > 1:
+                self._held_bytes -= self._held.popitem(last=False)[1].nbytes
+        self._held.move_to_end(key)
+        return self._held[key]
 
     def mend(self) -> list[str]:
-        """Set damaged parts aside, so that their trials are computed again; the names of those parts."""
-        damaged = []
-        for file in self.files():
-            try:
-                self._load(file)
-            except DamagedPart:
-                with explained(f"set the damaged part {file.name} aside"):
-                    os.replace(file, file.with_name(file.name + ".damaged"))
-                damaged.append(file.name)
-        return damaged
+        """Set damaged parts aside, so that their trials are computed again; the names of those parts.
 
-    def done(self) -> set[str]:
-        """The identities of all finished trials."""
-        return {trial for file in self.files() for trial in self._load(file)["trial"].to_pylist()}
+        The rows of a large ledger are not read for this: damage in them shows when they are asked for.
+        """
+        damaged: list[str] = []
+        while True:
+            try:
+                self._settled(self._verify)
+                return damaged
+            except DamagedPart as damage:
+                self.set_aside(damage)
+                damaged.append(damage.file.name)
+
+    def _verify(self) -> None:
+        parts = self._scan()
+        if sum(part.bytes for part in parts) <= VERIFIED:
+            for part in parts:
+                for group in range(len(part.starts) - 1):
+                    self._group(part, group)
+
+    def set_aside(self, damage: DamagedPart) -> None:
+        """Give a damaged part another name, under which nobody reads it."""
+        with explained(f"set the damaged part {damage.file.name} aside"), contextlib.suppress(FileNotFoundError):
+            os.replace(damage.file, damage.file.with_name(damage.file.name + ".damaged"))
+        self._forget()
+
+    def done(self, trials: Iterable[str] | None = None) -> set[str]:
+        """The identities of all finished trials, or of those among `trials`."""
+        if trials is None:
+            return set(self._settled(self._all))
+        wanted = list(trials)
+        self._scan()
+        return {trial for trial, part in zip(wanted, self._find(wanted).part.tolist()) if part >= 0}
+
+    def _all(self) -> list[str]:
+        return [trial for part in self._scan() for trial in pq.ParquetFile(part.file).read(["trial"])["trial"].to_pylist()]
 
     def read(self, trials: Iterable[str] | None = None) -> Table:
         """The rows of the given trials in the order given, or all rows, each trial once."""
-        tables = [self._load(file) for file in self.files()]
-        if not tables:
+        wanted = None if trials is None else list(trials)
+        return self._settled(lambda: self._read(wanted))
+
+    def _read(self, trials: list[str] | None) -> Table:
+        parts = self._scan()
+        if trials is None:
+            index = Index.of(parts)
+            at = index.first_of_each()
+            number = np.searchsorted(index.starts, at, side="right") - 1
+            places = Places(number, at - index.starts[number])
+        else:
+            places = self._find(trials)
+            there = places.part >= 0
+            places = Places(places.part[there], places.row[there])
+        pieces, order = [], []
+        for number, which in groups_of(places, parts).items():
+            part, rows = parts[number], places.row[which]
+            groups = group_of(part, rows)
+            for group in np.unique(groups).tolist():
+                mine = groups == group
+                pieces.append(self._group(part, group).take(pa.array(rows[mine] - part.starts[group])))
+                order.append(which[mine])
+        if not pieces:
             return table_of([])
-        whole = _joined(tables)
-        place = {trial: index for index, trial in enumerate(whole["trial"].to_pylist())}
-        wanted = list(place) if trials is None else [trial for trial in trials if trial in place]
-        return Table(whole.take(pa.array([place[trial] for trial in wanted], pa.int64())))
+        return Table(joined(pieces).take(pa.array(np.argsort(np.concatenate(order)))))
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
         """The plain values that `calculate` returns, computed once for these parameters and then read back."""
@@ -261,18 +264,7 @@ class Ledger:
             stored = json.loads(file.read_text(encoding="utf-8"))
             if isinstance(stored, dict) and stored.get("parameters") == json.loads(json.dumps(parameters)):
                 return stored["result"]
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, RecursionError):
             pass  # absent or damaged: calculate it
         write_json(file, {"parameters": parameters, "result": calculate()})
         return json.loads(file.read_text(encoding="utf-8"))["result"]
-
-
-class DamagedPart(SeparatrixError):
-    """A part that cannot be read.
-
-    >>> str(DamagedPart(Path("part-0.parquet")))
-    'the ledger part part-0.parquet is damaged; run the study again to compute its trials anew'
-    """
-
-    def __init__(self, file: Path):
-        super().__init__(f"the ledger part {file.name} is damaged; run the study again to compute its trials anew")

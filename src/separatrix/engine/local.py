@@ -15,6 +15,7 @@ import jax
 
 from separatrix.engine.plan import Chunk, Plan, cores
 from separatrix.engine.programs import Programs, Tally
+from separatrix.engine.trial import Trial
 from separatrix.errors import SeparatrixError
 from separatrix.spec import to_message
 
@@ -39,6 +40,7 @@ class Finished(NamedTuple):
 
     rows: list[dict[str, Any]]
     tally: Tally
+    stored: int = 0  # rows that the worker wrote into the ledger itself
 
 
 def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
@@ -57,18 +59,24 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
         programs.prepare(wanted, cores())
     try:
         for chunk in plan.chunks:
-            rows = _run_chunk(chunk, programs)
+            rows = run_fitting(list(chunk.trials), chunk.frame, chunk.batch, programs)
             yield Finished(rows, programs.tally)
             programs.tally = Tally()
     finally:
         programs.cancel()  # a sweep that ends early waits for no program that it does not need
 
 
-def _run_chunk(chunk: Chunk, programs: Programs) -> list[dict[str, Any]]:
-    batch = chunk.batch
+def run_fitting(trials: list[Trial], frame: Trial, batch: int, programs: Programs) -> list[dict[str, Any]]:
+    """Run trials, halving the batch until it fits the device's memory.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+    >>> len(run_fitting([trial], trial, 1, Programs()))
+    1
+    """
     while True:
         try:
-            return programs.run(list(chunk.trials), chunk.frame, batch)
+            return programs.run(trials, frame, batch)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise SeparatrixError(f"the device failed: {str(error).splitlines()[0]}") from error

@@ -22,7 +22,7 @@ from separatrix.report.marks import (
 )
 from separatrix.report.picture import picture_canvas
 from separatrix.report.points import Points, offsets_of, places_of, points_of
-from separatrix.report.scales import clip, limits, set_categories, set_scale
+from separatrix.report.scales import clip, limits, set_categories, set_places, set_scale
 from separatrix.report.svg import SERIES
 from separatrix.studies import Figure, Heatmap, Picture, Series
 
@@ -66,6 +66,9 @@ def canvas_of(figure: Figure | Heatmap, ink: str) -> tuple[Canvas, list[np.ndarr
     set_scale(axes, "y", figure.y.log, (bottom, top))
     if places is None:
         set_scale(axes, "x", figure.x.log, limits(np.concatenate([each.x[each.shown] for each in arrays] or [[]]), figure.x.log))
+        if figure.x.log:
+            drawn_at = [points.x[points.shown] for each, points in zip(figure.series, arrays) if each.role == "measured"]
+            set_places(axes, np.concatenate(drawn_at or [[]]), WIDTH - 1.0 - (1.3 if baselines else 0.0))
     else:
         room = set_categories(axes, list(places), WIDTH - 1.0 - (1.3 if baselines else 0.0), ink)
         canvas.set_figheight(canvas.get_figheight() + max(0.0, room - 0.3))

@@ -131,24 +131,38 @@ def compose(files: RunFiles) -> Report:
     claims = tuple(_claim(plain, names) for plain in files.claims)
     order = [*dict.fromkeys(claim.study for claim in claims if claim.study in files.outcomes), *files.outcomes]
     studies = tuple(_study(files, name, claims, names) for name in dict.fromkeys(order))
-    papers = tuple((key, short_name(key), PAPERS.get(key, "")) for key in dict.fromkeys(claim.paper for claim in claims))
+    sources = {plain["paper"]: source_of(plain) for plain in reversed(files.claims)}
+    papers = tuple((key, short_name(key, sources[key]), sources[key]) for key in dict.fromkeys(claim.paper for claim in claims))
     history = table_view("All runs, the newest first", *history_of(files.runs)) if len(files.runs) > 1 else None
     facts = facts_of(files.runs[0]) if files.runs else ()
     return Report(claims, studies, tuple(each for each in claims if each.study not in files.outcomes), papers, facts, history)
 
 
-def short_name(paper: str) -> str:
-    """A paper as one cites it in a table: the first author and the year.
+def source_of(claim: dict[str, Any]) -> str:
+    """The citation of a claim's paper: that of the run, or for an older run that of this package; empty where neither knows it.
 
-    >>> short_name("lahoti"), short_name("unheard-of")
-    ('Lahoti et al. 2024', 'unheard-of')
+    >>> source_of({"paper": "mine", "source": "Notes on neighbours"}), source_of({"paper": "unheard-of"})
+    ('Notes on neighbours', '')
     """
-    known = PAPERS.get(paper)
-    if known is None:
+    return claim.get("source") or PAPERS.get(claim["paper"], "")
+
+
+def short_name(paper: str, source: str) -> str:
+    """A paper as one cites it in a table: the first author and the year, as far as its citation tells them.
+
+    >>> short_name("lahoti", PAPERS["lahoti"]), short_name("doe", "Doe, A Title (2026)"), short_name("unheard-of", "")
+    ('Lahoti et al. 2024', 'Doe 2026', 'unheard-of')
+    >>> short_name("mine", "Notes on neighbours")
+    'Notes on neighbours'
+    """
+    known = source
+    if not known:
         return paper
     year = re.findall(r"\b(?:19|20)\d\d\b", known)
     authors = known.split(", ")
-    first = authors[0] if "&" in authors[0] else f"{authors[0]} et al."
+    first = f"{authors[0]} et al." if "&" not in authors[0] and any("&" in each for each in authors[:-1]) else authors[0]
+    if len(authors) == 1:
+        first = re.sub(r"\s*\([^()]*\)$", "", first)  # a title alone
     preprint = re.search(r"arXiv (\d\d)", known)  # an arXiv number begins with the year
     return f"{first} {year[-1] if year else f'20{preprint.group(1)}' if preprint else ''}".strip()
 
@@ -223,7 +237,7 @@ def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str,
 def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
     evidence = plain["evidence"]
     return ClaimView(
-        slug(f"claim-{plain['id']}", names), plain["id"], plain["paper"], short_name(plain["paper"]), plain["statement"],
+        slug(f"claim-{plain['id']}", names), plain["id"], plain["paper"], short_name(plain["paper"], source_of(plain)), plain["statement"],
         plain.get("citation") or "", plain["verdict"], plain.get("reason") or "", plain.get("conditions") or "", place_of(plain),
         tuple((each["name"], effect(each)) for each in evidence), tuple(_evidence(each) for each in evidence),
         plain.get("study") or "", plain.get("command") or "",

@@ -51,13 +51,13 @@ class FigureData:
 def data_of(figure: Figure | Heatmap) -> FigureData:
     """The data behind a figure.
 
-    A point's seeds are those that its series states, where it can, or else the single seeds that the figure shows beside it.
+    A point's trials are those that its series states, where it can, or else the single seeds that the figure shows beside it.
 
     >>> from separatrix.studies import Axis, Series
     >>> seeds = Series("CNN", (1, 1), (0.4, 0.6), role="samples")
     >>> data = data_of(Figure("f", "F", Axis("m"), Axis("risk"), (Series("CNN", (1,), (0.5,), (0.3,), (0.7,)), seeds)))
     >>> print(csv_of(data).replace(chr(10), " | "))
-    series,role,m,risk,low,high,seeds | CNN,measured,1,0.5,0.3,0.7,2 | CNN,samples,1,0.4,,, | CNN,samples,1,0.6,,, |
+    series,role,m,risk,low,high,trials | CNN,measured,1,0.5,0.3,0.7,2 | CNN,samples,1,0.4,,, | CNN,samples,1,0.6,,, |
     """
     if isinstance(figure, Picture):
         pixels = tuple(
@@ -73,15 +73,18 @@ def data_of(figure: Figure | Heatmap) -> FigureData:
         ]
         head = (figure.x.label, figure.y.label, figure.z.label, "text", "only a bound")
         return FigureData("cells", head, (Group(0, (), tuple(zip(*cells, strict=True)) or ((),) * 5),))
-    shown = Counter((each.label, category(x)) for each in figure.series if each.role == "samples" for x in each.x)
+    shown: Counter[tuple[str, str]] = Counter()
+    for each in figure.series:
+        if each.role == "samples":
+            for (_, x), count in Counter(zip(map(type, each.x), each.x)).items():  # 1 and True are not the same category
+                shown[each.label, category(x)] += count
     groups = []
     for index, each in enumerate(figure.series):
         nothing = (None,) * len(each.x)
         beside = tuple(shown.get((each.label, category(x))) for x in each.x) if each.role == "measured" else nothing
-        stated: tuple[int | None, ...] = getattr(each, "seeds", ())
-        columns = (each.x, each.y, each.low or nothing, each.high or nothing, stated or beside)
+        columns = (each.x, each.y, each.low or nothing, each.high or nothing, each.seeds or beside)
         groups.append(Group(index, (each.label, each.role), columns))
-    return FigureData("series", ("series", "role", figure.x.label, figure.y.label, "low", "high", "seeds"), tuple(groups))
+    return FigureData("series", ("series", "role", figure.x.label, figure.y.label, "low", "high", "trials"), tuple(groups))
 
 
 def csv_of(data: FigureData) -> str:

@@ -1,16 +1,17 @@
 """The claims as a LaTeX table, for a paper."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from separatrix.report.content import effect, place_of, short_name
+from separatrix.report.content import effect, place_of, short_name, source_of
 
 SHOWN = 3
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
 }  # fmt: skip
 _NAMES = """alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon varphi chi psi omega
     Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
@@ -18,7 +19,10 @@ _GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣ�
 _MATH = {
     "−": "-", "×": r"\times ", "·": r"\cdot ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "√": r"\surd ", "∞": r"\infty ",
     "∈": r"\in ", "→": r"\to ", "∂": r"\partial ", "‖": r"\| ", "⌈": r"\lceil ", "⌉": r"\rceil ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
-    "ℓ": r"\ell ", "±": r"\pm ", "∝": r"\propto ",
+    "ℓ": r"\ell ", "±": r"\pm ", "∝": r"\propto ", "½": r"\frac12 ", "¼": r"\frac14 ", "′": "'", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ",
+    "⟨": r"\langle ", "⟩": r"\rangle ", "∇": r"\nabla ", "∼": r"\sim ", "≪": r"\ll ", "≫": r"\gg ", "∪": r"\cup ", "∩": r"\cap ",
+    "⊂": r"\subset ", "⊆": r"\subseteq ", "∅": r"\emptyset ", "⇒": r"\Rightarrow ", "←": r"\leftarrow ", "∀": r"\forall ",
+    "∃": r"\exists ", "ℝ": r"\mathbf{R}", "ℕ": r"\mathbf{N}", "°": r"^\circ ",
 } | {letter: f"\\{name} " for letter, name in _GREEK.items()}  # fmt: skip
 _PLAIN = {"—": "---", "–": "--", "…": r"\dots{}", "“": "``", "”": "''", "‘": "`", "’": "'", "\u00a0": "~"}
 _RAISED = dict(zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True))
@@ -26,8 +30,17 @@ _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)
 _RUNS = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)")
 
 
+# Accents that every LaTeX can set, and letters beside them.
+_ACCENTS = set("\u0300\u0301\u0302\u0303\u0308\u030a\u030c\u0327")
+_LETTERS = set("ßæøåœÆØÅŒłŁ")
+_UNICODE = (
+    r"\providecommand{\sxunicode}[2]{\ifdefined\Umathcode#1\else[U+#2]\fi}"
+    " % a character that only engines which read Unicode can set"
+)
+
+
 def latex(text: str) -> str:
-    """Text that LaTeX shows as it is, on one line; letters that are not known stay, for engines that read Unicode.
+    """Text that LaTeX shows as it is, on one line; characters that pdfLaTeX cannot set stay for engines that can (by `\\sxunicode`).
 
     >>> latex("50 % of σ_1 ≤ 1.4×10⁻⁷")
     '50 \\\\% of $\\\\sigma $\\\\_1 $\\\\le $ 1.4$\\\\times $10$^{-7}$'
@@ -43,21 +56,36 @@ def latex(text: str) -> str:
         if index % 2:  # what stands high or low
             out.append(f"${piece[0]}{{{piece[1:]}}}$")
         else:
-            out += [_SPECIAL.get(each) or _PLAIN.get(each) or (f"${_MATH[each]}$" if each in _MATH else each) for each in piece]
+            out += [_character(each) for each in piece]
     return "".join(out)
+
+
+def _character(each: str) -> str:
+    if each in _MATH:
+        return f"${_MATH[each]}$"
+    known = _SPECIAL.get(each) or _PLAIN.get(each)
+    if known or " " <= each <= "~" or each in _LETTERS:
+        return known or each
+    if unicodedata.category(each).startswith("C"):  # controls: no engine sets them
+        return f"[U+{ord(each):04X}]"
+    parts = unicodedata.normalize("NFD", each)
+    if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
+        return each
+    return f"\\sxunicode{{{each}}}{{{ord(each):04X}}}"
 
 
 def claims_table(claims: Iterable[dict[str, Any]]) -> str:
     """A `longtable` of all claims: paper, sentence, verdict, effects with intervals. It needs the packages booktabs and longtable.
 
-    >>> print(claims_table([]).splitlines()[1])
-    \\begin{longtable}{p{0.14\\linewidth}p{0.36\\linewidth}lp{0.3\\linewidth}}
+    >>> print(claims_table([]).splitlines()[2])
+    \\begin{longtable}{p{0.15\\linewidth}p{0.32\\linewidth}lp{0.25\\linewidth}}
     """
     lines = [
         r"% \usepackage{booktabs,longtable}",
-        r"\begin{longtable}{p{0.14\linewidth}p{0.36\linewidth}lp{0.3\linewidth}}",
+        _UNICODE,
+        r"\begin{longtable}{p{0.15\linewidth}p{0.32\linewidth}lp{0.25\linewidth}}",
         r"\toprule",
-        r"Paper & Claim & Verdict & Effect [95\,\% interval unless stated otherwise] \\",
+        r"Paper & Claim & Verdict & \raggedright Effect [95\,\% interval unless stated otherwise] \tabularnewline",
         r"\midrule",
         r"\endhead",
     ]
@@ -67,11 +95,17 @@ def claims_table(claims: Iterable[dict[str, Any]]) -> str:
         effects += [f"and {more} more"] if more else []
         place = place_of(claim)
         verdict = claim["verdict"] + ("" if place == "inside" else r"$^{\ast}$" if place.startswith("outside") else r"$^{\circ}$")
-        paper = latex(short_name(claim["paper"])) + (f", {latex(claim['citation'])}" if claim.get("citation") else "")
-        lines.append(f"{paper} & {latex(claim['statement'])} & {verdict} & {'; '.join(effects) or '---'} \\\\")
+        paper = latex(short_name(claim["paper"], source_of(claim))) + (f", {latex(claim['citation'])}" if claim.get("citation") else "")
+        cells = (
+            f"\\raggedright {paper}",
+            f"\\raggedright {latex(claim['statement'])}",
+            verdict,
+            f"\\raggedright {'; '.join(effects) or '---'}",
+        )
+        lines.append(f"{' & '.join(cells)} \\tabularnewline")
     lines += [
         r"\bottomrule",
-        r"\multicolumn{4}{l}{$^{\ast}$ measured outside the paper's conditions; $^{\circ}$ whether inside is not known}",
+        r"\multicolumn{4}{l}{\footnotesize $^{\ast}$ measured outside the paper's conditions; $^{\circ}$ whether inside is not known}",
         r"\end{longtable}",
     ]
     return "\n".join(lines) + "\n"

@@ -28,6 +28,10 @@ def lead_of(report: Report) -> str:
     def some(count: int, one: str, many: str) -> str:
         return f"{count} {one if count == 1 else many}"
 
+    if report.claims and {claim.paper for claim in report.claims} == {"diagnosis"}:
+        return (
+            "Whether local windows and shared weights would pay on one data set: each question with its answer, the gain and its interval."
+        )
     return (
         f"What {some(len(report.studies), 'study', 'studies')}, run as stated below, say{'s' if len(report.studies) == 1 else ''} of "
         f"{some(len(report.claims), 'sentence', 'sentences')} of {some(len(report.papers), 'paper', 'papers')} on when convolutional "

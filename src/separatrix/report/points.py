@@ -39,14 +39,12 @@ def points_of(series: Series, places: dict[str, int] | None = None, log_x: bool 
     array([0.5 ,  nan, 0.25])
     """
     if places is None:
-        x = np.array([_drawable(each, log_x) for each in series.x], float)
+        x = _array(series.x, log_x)
     else:
         x = np.array([math.nan if each is None else places[category(each)] for each in series.x], float)
-    y = np.array([_drawable(each, log_y) for each in series.y], float)
-    low, high = (
-        np.array([_drawable(each, False) for each in ends] if ends else [math.nan] * len(y), float) for ends in (series.low, series.high)
-    )
-    given = sum(a is not None and b is not None for a, b in zip(series.x, series.y))
+    y = _array(series.y, log_y)
+    low, high = (_array(ends, False) if ends else np.full(len(y), math.nan) for ends in (series.low, series.high))
+    given = len(y) - sum(a is None or b is None for a, b in zip(series.x, series.y)) if None in series.x or None in series.y else len(y)
     return Points(x, y, low, high, given - int((np.isfinite(x) & np.isfinite(y)).sum()))
 
 
@@ -74,7 +72,7 @@ def places_of(figure: Figure | Heatmap) -> dict[str, int] | None:
     {'CNN': 0, 'FCN': 1}
     """
     values = [each for series in figure.series for each in series.x if each is not None]
-    if all(isinstance(each, int | float) and not isinstance(each, bool) for each in values):
+    if all(issubclass(kind, int | float) and kind is not bool for kind in set(map(type, values))):
         return None
     return {name: place for place, name in enumerate(dict.fromkeys(category(each) for each in values))}
 
@@ -144,6 +142,20 @@ def spread(wanted: list[float], sizes: list[float], low: float = 0.0, high: floa
     for rank, index in enumerate(order):
         out[index] = level[rank] + before[rank]
     return out
+
+
+def _array(values: tuple[Any, ...], log: bool) -> np.ndarray:
+    """Every value as `_drawable` has it; at once where all are numbers, for there may be very many."""
+    try:
+        found = np.array(values)
+    except ValueError:  # lists among them
+        found = np.empty(0, object)
+    if found.dtype.kind not in "fiu" or found.ndim != 1:
+        return np.array([_drawable(each, log) for each in values], float)
+    found = found.astype(float)
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(found) <= LARGEST) | (log & (found < SMALLEST))
+        return np.where(bad, math.nan, np.where(np.abs(found) < SMALLEST, 0.0, found))
 
 
 def _drawable(value: Any, log: bool) -> float:

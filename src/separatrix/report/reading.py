@@ -138,7 +138,7 @@ def _check_claim(claim: Any, where: str) -> None:
         )
     if not isinstance(claim.get("conditions_met"), bool | None):
         _need(claim, "conditions_met", bool, where)
-    for key in ("citation", "conditions", "reason", "outside", "study", "scale", "command"):
+    for key in ("source", "citation", "conditions", "reason", "outside", "study", "scale", "command"):
         if claim.get(key) is not None:
             _need(claim, key, str, where)
     for evidence in _need(claim, "evidence", list, where):
@@ -177,7 +177,7 @@ def _figure(plain: Any, where: str) -> Figure | Heatmap:
     for series in [] if "hatched" in plain else _need(plain, "series", list, where):
         _need(series, "label", str, where)
         size = len(_need(series, "x", list, where))
-        for key in ("y", "low", "high"):
+        for key in ("y", "low", "high", "seeds"):
             values = _need(series, key, list, where) if key in series or key == "y" else []
             _numbers(values, key, where)
             if len(values) != size and (key == "y" or values):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from separatrix.report.numbers import tick
 
@@ -74,6 +74,27 @@ def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> N
         axis.set_major_locator(LogLocator(10, subs=[1, 2, 5], numticks=10))
     else:
         axis.set_major_locator(MaxNLocator(5))
+
+
+def set_places(axes: Axes, values: np.ndarray, width: float) -> None:
+    """Put the ticks of a logarithmic x axis where something was measured, if that is at few places whose labels have room.
+
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().add_subplot()
+    >>> set_scale(axes, "x", True, (5.0, 14.0))
+    >>> set_places(axes, np.array([6.0, 8.0, 12.0]), 4.0)
+    >>> axes.get_xticks().tolist()
+    [6.0, 8.0, 12.0]
+    """
+    low, high = (math.log10(each) for each in axes.get_xlim())
+    found = np.unique(values[np.isfinite(values) & (values > 0)])
+    if not 2 <= len(found) <= 10 or high - low <= 0 or found[0] < 4e-5 or found[-1] > 2e5:
+        return
+    sizes = np.array([(len(tick(each)) + 1.5) * LETTER for each in found.tolist()])  # inches
+    gaps = np.diff(np.log10(found)) / (high - low) * width
+    if (gaps >= (sizes[1:] + sizes[:-1]) / 2).all():
+        axes.xaxis.set_major_locator(FixedLocator(found.tolist()))
+        axes.xaxis.set_minor_locator(NullLocator())
 
 
 def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> float:

@@ -14,7 +14,9 @@ from separatrix.engine.lab import read_manifest
 from separatrix.engine.ledger import MARK, PART
 from separatrix.errors import SeparatrixError
 from separatrix.report.content import effect
+from separatrix.report.progress import Going, going_of
 from separatrix.report.reading import read_outcomes
+from separatrix.studies.live import told
 
 NETWORKS = {"shared": "CNN", "local": "LCN", "full": "FCN"}
 WINDOW = 60.0  # seconds over which the rate is taken
@@ -52,6 +54,7 @@ class Snapshot:
     calculations: int
     studies: tuple[tuple[str, dict[str, int], tuple[tuple[str, str, str], ...]], ...]  # name, verdicts, (claim, quantity, effect)
     runs: tuple[dict[str, Any], ...]
+    going: Going = dataclasses.field(default_factory=Going)  # what the run itself tells
 
     @property
     def trials(self) -> int:
@@ -92,6 +95,7 @@ class Snapshot:
                 for name, verdicts, effects in self.studies
             ],
             "runs_finished": len(self.runs),
+            **self.going.plain(),
         }
 
 
@@ -109,6 +113,7 @@ class Watcher:
 
     folder: str | os.PathLike[str]
     _parts: dict[str, Part] = dataclasses.field(default_factory=dict, init=False)
+    _outcomes: tuple[Any, tuple[Any, ...]] = dataclasses.field(default=(None, ()), init=False)
 
     def __post_init__(self):
         path = Path(self.folder)
@@ -119,21 +124,31 @@ class Watcher:
         """What the folder tells now."""
         folder = Path(self.folder)
         unreadable = 0
-        for file in _listed(folder / "ledger"):
+        listed = _listed(folder / "ledger")
+        there = set(listed)
+        self._parts = {name: part for name, part in self._parts.items() if name in there}  # others were packed into larger ones
+        for file in listed:
             if PART.fullmatch(file) and file not in self._parts:
                 part = _part(folder / "ledger" / file)
                 if part is None:
                     unreadable += 1
                 else:
                     self._parts[file] = part
-        try:
-            outcomes = read_outcomes(folder)[0]
-        except SeparatrixError:  # damaged: the report will say so; here what can be read is shown
-            outcomes = {}
         calculations = sum(name.endswith(".json") and not name.startswith(".") for name in _listed(folder / "calculations"))
-        studies = tuple((name, *_told(outcome)) for name, outcome in outcomes.items())
-        return Snapshot(time.time() if now is None else now, tuple(self._parts.values()), unreadable, calculations, studies,
-                        tuple(read_manifest(folder)))  # fmt: skip
+        return Snapshot(time.time() if now is None else now, tuple(self._parts.values()), unreadable, calculations, self._studies(),
+                        tuple(read_manifest(folder)), going_of(told(folder)))  # fmt: skip
+
+    def _studies(self) -> tuple[Any, ...]:
+        """What finished studies found; their files, which may be large, are read only when one has changed."""
+        folder = Path(self.folder) / "outcomes"
+        state = [(name, _changed(folder / name)) for name in _listed(folder) if name.endswith(".json")]
+        if state != self._outcomes[0]:
+            try:
+                outcomes = read_outcomes(self.folder)[0]
+            except SeparatrixError:  # damaged: the report will say so; here what can be read is shown
+                outcomes = {}
+            self._outcomes = state, tuple((name, *_told(outcome)) for name, outcome in outcomes.items())
+        return self._outcomes[1]
 
 
 def _listed(folder: Path) -> list[str]:
@@ -141,6 +156,15 @@ def _listed(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def _changed(file: Path) -> tuple[int, int] | None:
+    """What tells whether a file is the one seen before; None where it has gone."""
+    try:
+        stat = file.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _part(file: Path) -> Part | None:

@@ -7,7 +7,7 @@ from typing import Any
 from separatrix.engine.ledger import explained, write_whole
 from separatrix.report.content import Report, compose
 from separatrix.report.data import csv_of, data_of, table_csv
-from separatrix.report.figures import drawing_of
+from separatrix.report.drawn import drawings_of
 from separatrix.report.markdown import markdown_page
 from separatrix.report.page import html_page
 from separatrix.report.reading import RunFiles, read_run
@@ -28,7 +28,7 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     run = read_run(folder)
     report = compose(run)
     views = [view for study in report.studies for view in study.figures]
-    drawn = {view.anchor: drawing_of(view.figure, f"f{index}-") for index, view in enumerate(views)}
+    drawn = drawings_of({view.anchor: (view.figure, f"f{index}-") for index, view in enumerate(views)})
     page = html_page(report, drawn)
     target = Path(folder) / "report"
     files = {target / "figures" / view.file: drawn[view.anchor].alone.encode() for view in views}

@@ -2,10 +2,11 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
-from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
 
 Verdict = Literal["supported", "refuted", "undecided"]
 
@@ -16,9 +17,34 @@ PAPERS = {
 }
 
 
+def register_paper(key: str, citation: str) -> str:
+    """Make a paper, or notes of your own, known, so that claims can be made of its sentences: their ids begin with the key.
+
+    The citation, in the form "Authors, Title (Venue Year)", is kept with every finding. Returns the key.
+
+    >>> register_paper("neighbours", "Doe & Roe, Do Neighbours Agree? (2026)")
+    'neighbours'
+    >>> Claim("neighbours.agree", "They do.", "Section 1", "").paper
+    'neighbours'
+    >>> register_paper("lahoti", "Another paper")
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: the key `lahoti` stands for "Lahoti, Karp, ... (ICLR 2024)"; take another one
+    >>> _ = PAPERS.pop("neighbours")  # it was an example only
+    """
+    if not isinstance(key, str) or not re.fullmatch(r"[a-z][a-z0-9-]*", key):
+        raise ParameterError("a paper", "key", "a word of small letters, digits and hyphens", key)
+    if not isinstance(citation, str) or not citation.strip():
+        raise ParameterError("a paper", "citation", "a text that names it", citation)
+    if PAPERS.setdefault(key, citation) != citation:
+        raise SeparatrixError(f'the key `{key}` stands for "{PAPERS[key]}"; take another one')
+    return key
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """One sentence of a paper, where it stands, and the conditions under which the paper says it.
+
+    The paper must be known: one of the package's own, or one made known with `register_paper`.
 
     >>> Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k").paper
     'lahoti'
@@ -115,6 +141,7 @@ class Finding:
         return {
             "id": self.claim.id,
             "paper": self.claim.paper,
+            "source": PAPERS[self.claim.paper],
             "statement": self.claim.statement,
             "citation": self.claim.citation,
             "conditions": self.claim.conditions,

@@ -13,7 +13,8 @@ class Series:
     """Points of one kind in a figure, with their intervals.
 
     `role` says what they are: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law" or
-    "bound" (a line from theory), "baseline" (a line to compare with).
+    "bound" (a line from theory), "baseline" (a line to compare with). `seeds` is how many trials, one a seed, each point rests on, where
+    that is known.
 
     >>> Series("CNN", x=(1.0, 2.0), y=(0.1, 0.2)).role
     'measured'
@@ -25,6 +26,7 @@ class Series:
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
     role: Literal["measured", "samples", "law", "bound", "baseline"] = "measured"
+    seeds: tuple[int | None, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from separatrix.errors import UnknownNameError
 from separatrix.studies.cifar import CifarStudy
+from separatrix.studies.dial import DialStudy
 from separatrix.studies.digits import DigitsStudy
 from separatrix.studies.equivariance import Equivariance
 from separatrix.studies.pattern_readout import PatternReadout
@@ -27,6 +28,7 @@ STUDIES: dict[str, Study[Any]] = {
         Patterns(),
         DigitsStudy(),
         CifarStudy(),
+        DialStudy(),
         StabilityStudy(),
     )
 }

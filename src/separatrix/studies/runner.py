@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine import Lab, Plan, Sweep, write_json
+from separatrix.engine import Lab, Plan, ShardWaits, Sweep, write_json
 from separatrix.engine.ledger import explained
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.studies.live import tell, telling
 from separatrix.studies.registry import find_study
 from separatrix.studies.study import Study
 
@@ -81,18 +82,44 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     with explained("make the folder of outcomes"):
         (folder / "outcomes").mkdir(exist_ok=True)
     try:
-        for job in run:
-            outcome = job.study.conclude(lab, job.settings).plain()
-            about = {"scale": scale, "seed": seed, "command": command}
-            head = {"study": job.study.name, "title": job.study.title, "summary": job.study.summary, **about}
-            settings = json.loads(json.dumps(dataclasses.asdict(job.settings)))
-            write_json(folder / "outcomes" / f"{job.study.name}.json", head | {"settings": settings} | outcome)
-            claims += [finding | {"study": job.study.name, **about} for finding in outcome["findings"]]
+        with telling(lab, [job.study.name for job in run]):
+            for job in run:
+                tell(lab, study=job.study.name, what="", done=0, total=0)
+                outcome = job.study.conclude(lab, job.settings).plain()
+                about = {"scale": scale, "seed": seed, "command": command}
+                head = {"study": job.study.name, "title": job.study.title, "summary": job.study.summary, **about}
+                settings = json.loads(json.dumps(dataclasses.asdict(job.settings)))
+                write_json(folder / "outcomes" / f"{job.study.name}.json", head | {"settings": settings} | outcome)
+                claims += [finding | {"study": job.study.name, **about} for finding in outcome["findings"]]
         write_json(folder / "claims.json", claims)
         _forget_others(folder / "outcomes", {job.study.name for job in run})
     finally:
         lab.write_manifest()
     return claims
+
+
+def run_shard(run: list[Job], lab: Lab) -> dict[str, int]:
+    """Run a shard's share of studies, as far as that goes without waiting; for each study how many trials of other shards are missing.
+
+    What a study asks for next may depend on what came before, so a study stops at the first sweep that is not whole. Verdicts are
+    for the run without a shard that comes last.
+
+    >>> import tempfile
+    >>> from separatrix.engine import Lab, Shard
+    >>> run_shard([], Lab(tempfile.mkdtemp(), shard=Shard(1, 2)))
+    {}
+    """
+    missing: dict[str, int] = {}
+    try:
+        for job in run:
+            try:
+                job.study.conclude(lab, job.settings)
+                missing[job.study.name] = 0
+            except ShardWaits as waits:
+                missing[job.study.name] = waits.missing
+    finally:
+        lab.write_manifest()
+    return missing
 
 
 def _forget_others(folder: Path, names: set[str]) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from separatrix.engine import Lab, Sweep, Trial
-from separatrix.inference import SearchPlan, Tally, Threshold, estimate_threshold, propose_batch, tally
+from separatrix.inference import SearchPlan, Tally, Threshold, estimate_threshold, propose_batch, stop_reason, tally
+from separatrix.studies.live import Searches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,12 @@ def find_thresholds(
     tallies: dict[Hashable, list[Tally]] = {name: [] for name in queries}
     plans = {name: query.plan for name, query in queries.items()}
     keep = ["trial", "samples", "seed", "status", "steps", "run.seconds", *columns]
+    live = Searches(lab, what)
+
+    def show(last: bool = False) -> None:
+        counts = {name: sum(entry.trials for entry in tallies[name]) for name in queries}
+        live.show(counts, lambda name: estimate_threshold(tallies[name]), lambda name: stop_reason(tallies[name], plans[name]), last)
+
     while proposals := propose_batch(tallies, batch, plans):
         owner: dict[str, list[Hashable]] = {}
         trials = []
@@ -73,6 +80,8 @@ def find_thresholds(
         for name in {proposal.cell for proposal in proposals}:
             mine = rows[name]
             tallies[name] = list(tally([row["samples"] for row in mine], [queries[name].success(row) for row in mine])) if mine else []
+        show()
         if len(table) < len(sweep):  # the budget ended
             break
+    show(last=True)
     return {name: Found(estimate_threshold(tallies[name]), pd.DataFrame(rows[name])) for name in queries if rows[name]}

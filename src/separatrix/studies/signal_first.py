@@ -159,6 +159,7 @@ class SignalFirst(Study[SignalFirstSettings]):
                         tuple(band.estimate for band in bands),
                         tuple(band.low for band in bands),
                         tuple(band.high for band in bands),
+                        seeds=tuple(band.count for band in bands),
                     )
                 )
             return tuple(out)

@@ -56,15 +56,15 @@
   };
 
   const told = (data, group, i) => {
-    const [x, y, low, high, seeds] = group.columns.map((column) => column[i]);
+    const [x, y, low, high, trials] = group.columns.map((column) => column[i]);
     if (data.kind === "cells") {
-      const [value, text, bound] = [low, high, seeds];
+      const [value, text, bound] = [low, high, trials];
       const lines = [data.head[0] + ": " + number(x), data.head[1] + ": " + number(y), data.head[2] + ": " + (text || number(value))];
       return { name: "", lines: bound ? [...lines, "only a bound"] : lines };
     }
     const ends = low === null && high === null ? "" : " [" + number(low) + ", " + number(high) + "]";
     const lines = [data.head[2] + ": " + number(x), data.head[3] + ": " + number(y) + ends];
-    if (seeds !== null) lines.push(seeds + (seeds === 1 ? " seed" : " seeds"));
+    if (trials !== null) lines.push("from " + number(trials) + (trials === 1 ? " trial" : " trials"));
     const role = { samples: "single seed", measured: "" }[group.lead[1]] ?? group.lead[1];
     return { name: group.lead[0] + (role ? " (" + role + ")" : ""), lines };
   };

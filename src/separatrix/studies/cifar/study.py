@@ -45,7 +45,7 @@ def _figure(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> 
             if mine:
                 series.append(Series(
                     f"{network}, depth {depth}", tuple(each.parameters for each in mine), tuple(i.estimate for i in intervals),
-                    tuple(i.low for i in intervals), tuple(i.high for i in intervals),
+                    tuple(i.low for i in intervals), tuple(i.high for i in intervals), seeds=tuple(i.count for i in intervals),
                 ))  # fmt: skip
     counts = [each.parameters for each in found.values()] or [1, 10]
     series.append(Series("best constant answer", (min(counts), max(counts)), (chance, chance), role="baseline"))

@@ -105,7 +105,7 @@ def _series(label: str, points: Iterable[tuple[int, Interval]]) -> Series:
     listed = list(points)
     return Series(
         label, tuple(x for x, _ in listed), tuple(i.estimate for _, i in listed),
-        tuple(i.low for _, i in listed), tuple(i.high for _, i in listed),
+        tuple(i.low for _, i in listed), tuple(i.high for _, i in listed), seeds=tuple(i.count for _, i in listed),
     )  # fmt: skip
 
 

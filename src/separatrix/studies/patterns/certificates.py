@@ -230,8 +230,9 @@ def certificate_figures(found: list[dict[str, Any]]) -> tuple[Figure, ...]:
     for name, (_, title, label) in PROMISES.items():
         left = np.array([run[name][0] for run in first["runs"]])
         right = np.array([run[name][1] for run in first["runs"]])
+        starts = (len(left),) * len(times)
         series = [
-            Series("measured", times, _positive(left.mean(0)), _positive(left.min(0)), _positive(left.max(0))),
+            Series("measured", times, _positive(left.mean(0)), _positive(left.min(0)), _positive(left.max(0)), seeds=starts),
             Series("right side", times, _positive(right.mean(0)), _positive(right.min(0)), _positive(right.max(0)), role="bound"),
         ]
         if name == "regret":

@@ -22,7 +22,7 @@ def _finite(value: float) -> float | None:
 
 def _band(label: str, sizes: Iterable[int], bands: list[Interval]) -> Series:
     middle, low, high = (tuple(_finite(getattr(band, part)) for band in bands) for part in ("estimate", "low", "high"))
-    return Series(label, tuple(sizes), middle, low, high)
+    return Series(label, tuple(sizes), middle, low, high, seeds=tuple(band.count for band in bands))
 
 
 def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...]:

@@ -122,6 +122,7 @@ def search_figures(found: list[list[dict[str, Any]]]) -> tuple[Figure, ...]:
             Series(
                 label, tuple(rows[0]["bits"] for rows in known), tuple(band.estimate for band in bands),
                 tuple(band.low if band.low > 0 else None for band in bands), tuple(band.high for band in bands),
+                seeds=tuple(band.count for band in bands),
             )
         )  # fmt: skip
     caption = "k = ⌈log2 n⌉; a point is missing where the sets are too many to search."

@@ -84,7 +84,7 @@ def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figu
                 tuple(None if t is None else getattr(t, part) for _, t in points) for part in ("estimate", "low", "high")
             )
             label = f"{'g' if across == 'groups' else 'r'} = {value}"
-            series.append(Series(label, tuple(x for x, _ in points), estimate, low, high))
+            series.append(Series(label, tuple(x for x, _ in points), estimate, low, high, seeds=tuple(t.trials for _, t in line)))
             bounds += [(x, shade(t)) for x, t in line if t.censoring in ("left", "right")]
         if bounds:  # with gaps between them, so that no line joins them
             gapped = [each for pair in bounds for each in (pair, (None, None))]

@@ -30,7 +30,7 @@ def band(label: str, rows: list[dict[str, Any]], name: str) -> Series | None:
     columns = [[row[f"trace.{name}"][place] for row in runs if len(row["trace.step"]) > place] for place in range(len(steps))]
     found = [mean_interval(column) for column in columns]
     middle, low, high = (tuple(getattr(each, part) for each in found) for part in ("estimate", "low", "high"))
-    return Series(label, tuple(steps), middle, low, high)
+    return Series(label, tuple(steps), middle, low, high, seeds=tuple(each.count for each in found))
 
 
 def curve(name: str, title: str, label: str, lines: dict[str, list[dict[str, Any]]], trace: str, extra: tuple[Series, ...] = (), log: bool = False, caption: str = "") -> tuple[Figure, ...]:  # fmt: skip
@@ -129,7 +129,7 @@ def _line(label: str, xs: tuple[int, ...], cells: list[list[dict[str, Any]]]) ->
     if not any(found):
         return None
     ends = [tuple(None if each is None else getattr(each, part) for each in found) for part in ("estimate", "low", "high")]
-    return Series(label, tuple(xs), ends[0], ends[1], ends[2])
+    return Series(label, tuple(xs), ends[0], ends[1], ends[2], seeds=tuple(None if each is None else each.count for each in found))
 
 
 def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
@@ -175,7 +175,7 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
 
 def _bars(label: str, found: dict[Any, Any]) -> Series:
     ends = [tuple(getattr(each, part) for each in found.values()) for part in ("estimate", "low", "high")]
-    return Series(label, tuple(found), ends[0], ends[1], ends[2])
+    return Series(label, tuple(found), ends[0], ends[1], ends[2], seeds=tuple(each.count for each in found.values()))
 
 
 def result_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:

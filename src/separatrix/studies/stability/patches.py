@@ -83,7 +83,7 @@ def patch_figures(found: Found, source: str) -> tuple[Figure, ...]:
     for place, (name, label) in enumerate((("elbow", "directions for 90 % of the variance"), ("area", "area under the depth curve"))):
         means = [mean_interval(each[name]) for each in found.values()]
         middle, low, high = (tuple(getattr(each, part) for each in means) for part in ("estimate", "low", "high"))
-        series = [Series("measured", tuple(found), middle, low, high)]
+        series = [Series("measured", tuple(found), middle, low, high, seeds=tuple(each.count for each in means))]
         series.append(Series("authors, CIFAR-10", tuple(RECORDED), tuple(float(each[place]) for each in RECORDED.values()), role="law"))
         caption = (
             f"4 x 4 patches of {source.partition('@')[0]}; 95 % intervals over seeds. The authors' figures are for CIFAR-10 and one seed."

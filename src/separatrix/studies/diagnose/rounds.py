@@ -1,0 +1,181 @@
+"""The procedure: a first full answer on a few splits, then more splits for the comparisons that the verdict still waits for."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from separatrix.inference.intervals import Interval
+from separatrix.studies.diagnose.bench import (
+    FULL,
+    LOCAL,
+    LOCAL_PIXELS,
+    SHARED,
+    SHARED_PATCHES,
+    SHARED_PIXELS,
+    SHUFFLED,
+    Arm,
+    Bench,
+    Result,
+    Unit,
+)  # fmt: skip
+from separatrix.studies.diagnose.gains import Paired, decide, gain_interval, overlaps
+from separatrix.studies.diagnose.sights import fields_of
+from separatrix.studies.diagnose.verdict import Gain, Verdict, answers, judge
+from separatrix.studies.seeds import mean_over_seeds
+
+ARMS = (SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES, FULL)
+# Name, the two arms, and whether the second one sees a random arrangement of pixels.
+CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
+    "locality": (LOCAL, LOCAL_PIXELS, True),
+    "convolution": (SHARED, SHARED_PIXELS, True),
+    "sharing": (SHARED, LOCAL, False),
+    "patches": (SHARED, SHARED_PATCHES, False),
+    "local less full": (LOCAL, FULL, False),
+    "shared less full": (SHARED, FULL, False),
+}
+PILOT = (0, 1)  # the splits on whose validation rows the receptive field is chosen
+
+
+def choose_field(bench: Bench) -> int:
+    """The receptive field at which the local or the shared network does best on validation rows; nothing is tried where it was given.
+
+    >>> from separatrix.data.labelled import as_labelled
+    >>> from separatrix.engine import Lab
+    >>> from separatrix.studies.diagnose.settings import Settings
+    >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
+    >>> choose_field(Bench(data, Settings(field=3), Lab()))
+    3
+    """
+    if bench.settings.field is not None:
+        return bench.settings.field
+    fields = fields_of(bench.data.shape)
+    middle = fields[len(fields) // 2]
+    top = bench.sizes.ladder[-1]
+    # The middling field first: with no time for others it stands.
+    order = sorted(fields, key=lambda field: field != middle)
+    pilot = [Unit(arm, field, top, split) for field in order for split in PILOT for arm in (SHARED, LOCAL)]
+    bench.run(pilot, share=0.3)
+
+    def merit(field: int) -> float:
+        means = []
+        for arm in (SHARED, LOCAL):
+            found = [bench.results[unit].check for split in PILOT if (unit := Unit(arm, field, top, split)) in bench.results]
+            means.append(float(np.mean(found)) if len(found) == len(PILOT) else -np.inf)
+        return max(means)
+
+    return max(order, key=merit)  # the first of equals: the middling one
+
+
+def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dict[str, Gain]]:
+    """Run rounds until the verdict is sure, the time is up or the splits are used up; the verdict, its reasons and all gains.
+
+    >>> from separatrix.data.labelled import as_labelled
+    >>> from separatrix.engine import Lab
+    >>> from separatrix.studies.diagnose.settings import Settings
+    >>> data = as_labelled(np.random.default_rng(0).normal(size=(80, 6)), np.arange(80) % 2)
+    >>> quick = Settings(first=2, splits=2, recipe=Settings().recipe._replace(steps=8, looks=2))
+    >>> investigate(Bench(data, quick, Lab()), 3)[0] in ("cannot tell", "neither pays")
+    True
+    """
+    s, ladder = bench.settings, bench.sizes.ladder
+    wanted, arms = s.first, ARMS
+    while True:
+        bench.run(Unit(arm, field, size, split) for split in range(wanted) for arm in arms for size in reversed(ladder))
+        gains = {name: measured(bench, field, name) for name in CONTRASTS}
+        verdict, reasons = judge(gains, learned(bench, field))
+        arms = waiting(gains)
+        if verdict != "cannot tell" or bench.ended or not arms or wanted >= s.splits:
+            break
+        wanted += s.more
+    # Nothing can be learnt from shuffled labels; where something is, rows or labels leak.
+    bench.run(Unit(SHUFFLED, field, ladder[-1], split) for split in PILOT)
+    return verdict, reasons, gains
+
+
+def waiting(gains: dict[str, Gain]) -> tuple[Arm, ...]:
+    """The arms of the comparisons that the verdict waits for.
+
+    >>> def gain(name, decision):
+    ...     return Gain(name, "a", "b", None, (), decision)
+    >>> decisions = {"locality": "pays", "convolution": "cannot tell", "sharing": "cannot tell", "patches": "pays"}
+    >>> decisions |= {"local less full": "pays", "shared less full": "pays"}
+    >>> [str(arm) for arm in waiting({name: gain(name, decision) for name, decision in decisions.items()})]
+    ['shared', 'local']
+    """
+    local, shares = answers(gains)
+    open_: list[str] = []
+    if local == "cannot tell":
+        open_ += [name for name in ("locality", "convolution") if gains[name].decision == "cannot tell"]
+        open_ += ["local less full", "shared less full"]
+    # Once locality is known not to pay, the verdict no longer depends on sharing.
+    if local == "pays" and shares == "cannot tell":
+        open_ += [name for name in ("sharing", "patches") if gains[name].decision == "cannot tell"]
+    needed = {arm for name in open_ for arm in CONTRASTS[name][:2]}
+    return tuple(arm for arm in ARMS if arm in needed)
+
+
+def learned(bench: Bench, field: int) -> bool:
+    """Whether some network's mean accuracy at the largest size is above the best constant answer's by the margin."""
+    means = [
+        np.mean([r.accuracy for r in found])
+        for arm in (SHARED, LOCAL, FULL)
+        if (found := results(bench, arm, field, bench.sizes.ladder[-1]))
+    ]
+    return bool(means and max(means) >= constant(bench) + bench.settings.margin)
+
+
+def constant(bench: Bench) -> float:
+    """The accuracy of the best constant answer: the largest class's share, or 0 of the variance."""
+    if not bench.data.classes:
+        return 0.0
+    return float(np.bincount(bench.data.labels.astype(int)).max() / len(bench.data))
+
+
+def results(bench: Bench, arm: Arm, field: int, size: int) -> list[Result]:
+    """The results of an arm at a size, split by split."""
+    found = (bench.results.get(Unit(arm, field, size, split)) for split in range(bench.settings.splits))
+    return [each for each in found if each is not None]
+
+
+def measured(bench: Bench, field: int, name: str) -> Gain:
+    """The gain of a name from what has been run so far."""
+    first, second, random = CONTRASTS[name]
+    s, ladder = bench.settings, bench.sizes.ladder
+    whole = pairs_of(bench, field, first, second, ladder)
+    overlap = overlap_of(bench, list(whole), ladder)
+    pairs = list(whole.values())
+    decision = decide(pairs, overlap, s.margin, s.sure, random)
+    sizes = []
+    for size in ladder:
+        alone = pairs_of(bench, field, first, second, (size,))
+        if len(alone) > 1:
+            sizes.append((size, gain_interval(list(alone.values()), overlap_of(bench, list(alone), (size,)), s.level)))
+    shown, sure = (gain_interval(pairs, overlap, level) if len(pairs) > 1 else None for level in (s.level, s.sure))
+    return Gain(name, str(first), str(second), shown, tuple(sizes), decision, sure)
+
+
+def pairs_of(bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]) -> dict[int, Paired]:
+    """The paired differences of every split in which both arms were run at all of the sizes."""
+    out = {}
+    for split in range(bench.settings.splits):
+        a, b = ([bench.results.get(Unit(arm, field, size, split)) for size in sizes] for arm in (first, second))
+        left, right = [each for each in a if each is not None], [each for each in b if each is not None]
+        if len(left) == len(sizes) == len(right):
+            rows = np.mean([x.rows - y.rows for x, y in zip(left, right)], axis=0)
+            out[split] = Paired(rows, float(np.mean([x.accuracy for x in left])), float(np.mean([y.accuracy for y in right])))
+    return out
+
+
+def overlap_of(bench: Bench, splits: Sequence[int], sizes: Sequence[int]) -> tuple[float, float]:
+    """The mean shares of test rows and of training rows (at these sizes) that two of the splits have in common."""
+    parts = [bench.split(split) for split in splits]
+    trains = [overlaps([part.learn[:size] for part in parts]) for size in sizes]
+    return overlaps([part.test for part in parts]), float(np.mean(trains))
+
+
+def curve(bench: Bench, arm: Arm, field: int) -> tuple[tuple[int, Interval], ...]:
+    """The mean accuracy of an arm at every size at which it was run in several splits."""
+    found = ((size, results(bench, arm, field, size)) for size in bench.sizes.ladder)
+    return tuple(
+        (size, mean_over_seeds(np.array([r.accuracy for r in some]), bench.settings.level)) for size, some in found if len(some) > 1
+    )

@@ -1,0 +1,213 @@
+"""The verdict: what the gains say together, in plain words."""
+
+import dataclasses
+import math
+from typing import Any, Literal
+
+from separatrix.inference.intervals import Interval
+from separatrix.notes import Note
+from separatrix.studies.diagnose.gains import Decision
+
+Verdict = Literal["convolution pays", "locality pays, sharing does not", "neither pays", "cannot tell"]
+VERDICTS: tuple[Verdict, ...] = ("convolution pays", "locality pays, sharing does not", "neither pays", "cannot tell")
+
+
+@dataclasses.dataclass(frozen=True)
+class Gain:
+    """A difference between two networks: its mean over the ladder of sample sizes, at every size, and whether it pays.
+
+    >>> Gain("sharing", "shared", "local", Interval(0.03, 0.02, 0.04, 0.95, "", 6), (), "pays").decision
+    'pays'
+    """
+
+    name: str
+    first: str
+    second: str
+    ladder: Interval | None
+    sizes: tuple[tuple[int, Interval], ...]
+    decision: Decision
+    sure: Interval | None = None  # the interval that decided
+
+    @property
+    def full(self) -> Interval | None:
+        """The gain at the largest sample size."""
+        return self.sizes[-1][1] if self.sizes else None
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values for JSON; the estimate is the mean over the ladder."""
+        return {
+            **_plain(self.ladder), "what": f"{self.first} less {self.second}, mean over the ladder of sample sizes", "decision": self.decision,
+            "full_data": _plain(self.full), "by_size": [{"size": size, **_plain(found)} for size, found in self.sizes],
+        }  # fmt: skip
+
+
+def _plain(interval: Interval | None) -> dict[str, Any]:
+    if interval is None:
+        return {"estimate": None, "low": None, "high": None, "level": None, "splits": 0}
+    return {
+        **{name: round(value, 6) if math.isfinite(value) else None for name in ("estimate", "low", "high") for value in [getattr(interval, name)]},
+        "level": interval.level,
+        "splits": interval.count,
+    }  # fmt: skip
+
+
+def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and its reasons from the gains called "locality", "convolution", "sharing", "patches", "local less full" and "shared less full".
+
+    Locality pays if scrambling the pixels costs the local or the shared network something, unless both are surely behind the full network,
+    which is blind to the order of pixels. Sharing pays if the shared network beats the
+    local one and loses its lead when every window's pixels are permuted in another way.
+
+    >>> def gain(name, decision):
+    ...     return Gain(name, "a", "b", Interval(0.1, 0.05, 0.15, 0.95, "", 6), (), decision)
+    >>> names = ("locality", "convolution", "sharing", "patches", "local less full", "shared less full")
+    >>> judge({name: gain(name, "pays") for name in names}, learned=True)[0]
+    'convolution pays'
+    """
+    if not learned:
+        return "cannot tell", ("no network learned more than the best constant answer says",)
+    local, shares = answers(gains)
+    reasons = [_said(gains["locality"]), _said(gains["convolution"]), _said(gains["sharing"]), _said(gains["patches"])]
+    if behind(gains):
+        reasons.append("the fully connected network is ahead of both the local and the shared one, at the same cost")
+    verdict: Verdict = "cannot tell"
+    if local == "does not pay":
+        verdict = "neither pays"
+    elif local == "pays" and shares == "pays":
+        verdict = "convolution pays"
+    elif local == "pays" and shares == "does not pay":
+        verdict = "locality pays, sharing does not"
+    return verdict, tuple(reasons)
+
+
+def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
+    """Whether locality pays, and whether sharing does."""
+    local = "does not pay" if behind(gains) else either(gains["locality"].decision, gains["convolution"].decision)
+    return local, both(gains["sharing"].decision, gains["patches"].decision)
+
+
+def behind(gains: dict[str, Gain]) -> bool:
+    """Whether both networks that use neighbourhoods are surely worse than the full one: then locality does not pay whatever scrambling costs."""
+    found = [gains[name].sure for name in ("local less full", "shared less full")]
+    return all(each is not None and each.high < 0 for each in found)
+
+
+def either(*decisions: Decision) -> Decision:
+    """Pays if one does, does not pay if none does.
+
+    >>> either("pays", "cannot tell"), either("does not pay", "cannot tell")
+    ('pays', 'cannot tell')
+    """
+    if "pays" in decisions:
+        return "pays"
+    return "cannot tell" if "cannot tell" in decisions else "does not pay"
+
+
+def both(*decisions: Decision) -> Decision:
+    """Pays if all do, does not pay if one does not.
+
+    >>> both("pays", "does not pay"), both("pays", "cannot tell")
+    ('does not pay', 'cannot tell')
+    """
+    if "does not pay" in decisions:
+        return "does not pay"
+    return "cannot tell" if "cannot tell" in decisions else "pays"
+
+
+WORDS = {
+    "locality": "scrambling the pixels costs the local network",
+    "convolution": "scrambling the pixels costs the shared network",
+    "sharing": "sharing weights gains over the local network",
+    "patches": "permuting each window's pixels in its own way costs the shared network",
+}
+
+
+def _said(gain: Gain) -> str:
+    if gain.ladder is None:
+        return f"{gain.name}: not measured in this budget"
+    i = gain.ladder
+    return f"{WORDS[gain.name]} {points(i)} points ({gain.decision})"
+
+
+def points(interval: Interval) -> str:
+    """An interval in points of a hundred.
+
+    >>> points(Interval(0.031, 0.02, 0.0421, 0.95, "", 6))
+    '3.1 [2.0, 4.2]'
+    """
+    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """Whether locality and weight sharing pay on a data set, with intervals and reasons.
+
+    `accuracy` holds the mean accuracy of every arm at every sample size, `fields` that of the receptive fields tried. For a regression
+    accuracies are shares of explained variance.
+
+    >>> empty = Interval(0.0, 0.0, 0.0, 0.95, "", 2)
+    >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
+    >>> Diagnosis("x", "cannot tell", (), none, none, None, 3, {}, {}, {}, {}, {}, ()).plain()["verdict"]
+    'cannot tell'
+    """
+
+    name: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    locality_gain: Gain
+    sharing_gain: Gain
+    labels_saved: "Saved | None"
+    receptive_field: int
+    gains: dict[str, Gain]
+    accuracy: dict[str, tuple[tuple[int, Interval], ...]]
+    fields: dict[int, dict[str, Interval]]
+    baselines: dict[str, Interval]
+    about: dict[str, Any]
+    notes: tuple[Note, ...]
+
+    @property
+    def recommended(self) -> str:
+        """The network that the verdict recommends."""
+        return {"convolution pays": "shared", "locality pays, sharing does not": "local"}.get(self.verdict, "full")
+
+    def plain(self) -> dict[str, Any]:
+        """The diagnosis as plain values: the JSON twin."""
+        curves = {arm: [{"size": size, **_plain(found)} for size, found in curve] for arm, curve in self.accuracy.items()}
+        fields = [{"field": field, "network": arm, **_plain(found)} for field, arms in self.fields.items() for arm, found in arms.items()]
+        return {
+            "name": self.name, "verdict": self.verdict, "reasons": list(self.reasons), "recommended": self.recommended,
+            "locality_gain": self.locality_gain.plain(), "sharing_gain": self.sharing_gain.plain(),
+            "labels_saved": None if self.labels_saved is None else self.labels_saved.plain(),
+            "receptive_field": {"estimate": self.receptive_field, "tried": fields},
+            "gains": {name: gain.plain() for name, gain in self.gains.items()}, "accuracy": curves,
+            "baselines": {name: _plain(found) for name, found in self.baselines.items()}, **self.about,
+            "notes": [dataclasses.asdict(note) for note in self.notes],
+        }  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Saved:
+    """How many times fewer labels `network` needs than `against` to reach `target`; a bound where the ladder ended first.
+
+    >>> str(Saved("shared", "full", 0.9, 2.1, 2.1, math.inf, "right")), str(Saved("shared", "full", 0.9, 3.0, 2.0, 4.0, "none"))
+    ('>= 2.1', '3.0 [2.0, 4.0]')
+    """
+
+    network: str
+    against: str
+    target: float
+    estimate: float
+    low: float
+    high: float
+    censoring: Literal["none", "left", "right"]
+
+    def __str__(self) -> str:
+        if self.censoring == "none":
+            low = f"{self.low:.1f}" if self.low > 0 else "below 1"
+            return f"{self.estimate:.1f} [{low}, {self.high:.1f}]"
+        return f">= {self.low:.1f}" if self.censoring == "right" else f"<= {self.high:.1f}"
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values; what is not known is null."""
+        out = dataclasses.asdict(self)
+        return {key: None if isinstance(item, float) and not math.isfinite(item) else item for key, item in out.items()}

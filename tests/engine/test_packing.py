@@ -1,0 +1,254 @@
+"""Packing: many parts become few, no row changes, is lost or comes twice, whoever is killed and whoever else is at it."""
+
+import contextlib
+import itertools
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import separatrix as sx
+from running import plain_rows, tiny
+from separatrix.engine import DamagedPart, Ledger, ledger, packing, parts
+from separatrix.engine.files import alone
+from separatrix.engine.index import Index
+from separatrix.engine.packing import FANOUT, pack_together, to_pack
+from separatrix.engine.parts import key_of, scan_part
+from separatrix.spec import digest
+
+
+def row(number, **more):
+    return {"trial": digest(number), "number": number, "risk": number / 7, "trace.loss": [0.5, float(number)]} | more
+
+
+def filled(folder, count, each=1, **more):
+    """A ledger of `count` parts that no automatic packing has touched."""
+    source = Ledger.open(folder)
+    for start in range(0, count * each, each):
+        parts.write_part(source.parts, ledger.table_of([row(i, **more) for i in range(start, start + each)]).arrow)
+    return source
+
+
+def rows_in(folder):
+    found = Ledger(folder).read().arrow.sort_by("number").to_pylist()
+    assert len({each["trial"] for each in found}) == len(found)
+    return found
+
+
+def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
+    source = filled(tmp_path, FANOUT + 5, each=3)
+    before = rows_in(tmp_path)
+    assert source.pack() == 1
+    assert len(source.files()) <= 6
+    assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (FANOUT + 5))]
+    # The laboratory that packed, and one that looks for the first time, find every trial, in the order asked for.
+    wanted = [digest(i) for i in (200, 3, 77, 10**6)]
+    for each in (source, Ledger(tmp_path)):
+        assert [found["number"] for found in each.read(wanted).arrow.to_pylist()] == [200, 3, 77]
+        assert each.done(wanted) == set(wanted[:3])
+    assert Ledger(tmp_path).done() == {digest(i) for i in range(3 * (FANOUT + 5))}
+
+
+def test_a_long_run_packs_as_it_goes(tmp_path):
+    source = Ledger.open(tmp_path)
+    for i in range(2 * FANOUT):
+        source.write([row(i)])
+    assert len(source.files()) == 2
+    assert rows_in(tmp_path) == [row(i) for i in range(2 * FANOUT)]
+
+
+def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
+    source = filled(tmp_path, FANOUT, extra=1)
+    for i in range(1000, 1000 + FANOUT):
+        parts.write_part(source.parts, ledger.table_of([row(i, extra="one")]).arrow)
+    before = {file.name: scan_part(file).columns for file in source.files()}
+    assert len(set(before.values())) == 2
+    assert source.pack() == 2
+    kinds = {str(pq.read_schema(file).field("extra").type): scan_part(file).rows for file in source.files()}
+    assert kinds == {"int64": FANOUT, "string": FANOUT}
+
+
+def test_tiers_keep_the_work_of_packing_small():
+    def part(name, rows, size=10):
+        return parts.Part(Path(name), "c", size, (0, rows), np.zeros((rows, 2), np.uint64))
+
+    assert to_pack([part(f"{i}", 1) for i in range(FANOUT - 1)] + [part("big", 5000)]) == []
+    (group,) = to_pack([part(f"{i}", 1) for i in range(FANOUT)] + [part("big", 5000)])
+    assert len(group) == FANOUT
+    # What would become too large in bytes is packed in several, and large parts are left alone.
+    heavy = to_pack([part(f"{i}", 64, packing.MOST_BYTES // 16) for i in range(FANOUT)])
+    assert all(sum(each.bytes for each in group) <= packing.MOST_BYTES for group in heavy)
+    assert to_pack([part(f"{i}", packing.MOST_ROWS // 2 + 1) for i in range(FANOUT)]) == []
+
+
+class Crash(BaseException):
+    """The end of the process, as far as a `try` can see."""
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "unlink"])
+@pytest.mark.parametrize("time", range(0, 60, 7))
+def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkeypatch, call, time):
+    source = filled(tmp_path, FANOUT)
+    before = rows_in(tmp_path)
+    real, calls = getattr(os, call), iter(range(1000))
+
+    def dies(*args, **options):
+        if next(calls) >= time:
+            raise Crash
+        return real(*args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, dies)
+        with contextlib.suppress(Crash):
+            source.pack()
+    assert rows_in(tmp_path) == before
+    # Copies that were left are no reason to compute anything, and are packed away with the rest in time.
+    assert Ledger(tmp_path).done({digest(i) for i in range(FANOUT)}) == {digest(i) for i in range(FANOUT)}
+    again = Ledger(tmp_path)
+    pack_together(again.parts, [scan_part(file) for file in again.files()])
+    assert rows_in(tmp_path) == before
+    assert len(again.files()) == 1
+
+
+def test_a_pack_of_copies_is_the_part_itself_and_stays(tmp_path):
+    source = filled(tmp_path, 3)
+    whole = pack_together(source.parts, [scan_part(file) for file in source.files()])
+    filled(tmp_path, 3)
+    assert len(source.files()) == 4
+    assert pack_together(source.parts, [scan_part(file) for file in source.files()]) == whole
+    assert source.files() == [whole]
+    assert rows_in(tmp_path) == [row(i) for i in range(3)]
+
+
+def test_one_packs_while_others_write_and_read(tmp_path):
+    """Without the lock, as on a shared folder without locks: still nothing is lost and every read is whole."""
+    count, failed = 6 * FANOUT, []
+    Ledger.open(tmp_path)
+    stop = threading.Event()
+
+    def write(first):
+        own = Ledger(tmp_path)
+        for i in range(first, count, 2):
+            parts.write_part(own.parts, ledger.table_of([row(i)]).arrow)
+
+    def pack_all():
+        own = Ledger(tmp_path)
+        while not stop.is_set():
+            for sources in to_pack(own._scan()):
+                try:
+                    pack_together(own.parts, sources)
+                except FileNotFoundError:
+                    own._forget()
+
+    def read():
+        own, seen = Ledger(tmp_path), set()
+        while not stop.is_set():
+            now = own.done([digest(i) for i in range(count)])
+            if not seen <= now:
+                failed.append(len(seen - now))
+            seen = now
+
+    def guarded(work, *args):
+        try:
+            work(*args)
+        except BaseException as error:
+            failed.append(error)
+
+    writers = [threading.Thread(target=guarded, args=(write, first)) for first in (0, 1)]
+    others = [threading.Thread(target=guarded, args=(work,)) for work in (pack_all, pack_all, read)]
+    for thread in (*writers, *others):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    stop.set()
+    for thread in others:
+        thread.join()
+    assert not failed
+    assert rows_in(tmp_path) == [row(i) for i in range(count)]
+
+
+def test_a_lock_keeps_a_second_packer_out(tmp_path):
+    source = filled(tmp_path, FANOUT)
+    with alone(source.parts / ".packing") as mine:
+        assert mine
+        assert source.pack() == 0
+    assert len(source.files()) == FANOUT
+    assert source.pack() == 1
+
+
+def test_a_part_written_anew_in_another_order_gives_the_right_rows(tmp_path):
+    source = Ledger.open(tmp_path)
+    source.write([row(0), row(1)])
+    assert source.done([digest(0)]) == {digest(0)}  # it knows where the trials lie now
+    Ledger(tmp_path).write([row(1), row(0)])
+    assert source.read([digest(0)]).arrow["number"].to_pylist() == [0]
+
+
+def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(tmp_path, monkeypatch, programs):
+    def lab_in():
+        lab = sx.Lab(tmp_path, workers=0)
+        lab._programs = programs
+        return lab
+
+    good = lab_in().run(tiny(seeds=4))
+    victim = Ledger(tmp_path).files()[0]
+    lost = scan_part(victim).rows
+    group = pq.ParquetFile(victim).metadata.row_group(0)
+    column = next(group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "risk")
+    whole = bytearray(victim.read_bytes())
+    whole[column.data_page_offset - 2] ^= 1
+    victim.write_bytes(bytes(whole))
+    monkeypatch.setattr(ledger, "VERIFIED", 0)
+    lab = lab_in()
+    assert not lab.notes  # the trials' names are whole, and rows were not read
+    with pytest.raises(DamagedPart):
+        Ledger(tmp_path).read()
+    assert plain_rows(lab.run(tiny(seeds=4))) == plain_rows(good)
+    assert lab.tally.trials == lost
+    assert [victim.name in note.message for note in lab.notes] == [True]
+
+
+# The index
+
+
+def test_the_index_finds_what_a_dictionary_finds():
+    rng = np.random.default_rng(0)
+    # Few first halves, so that many trials share one; and copies of trials in several parts.
+    keys = np.stack([rng.integers(0, 40, 300), rng.integers(0, 40, 300)], 1).astype(np.uint64)
+    cuts = [0, 50, 50, 210, 300]
+    made = [parts.Part(Path(f"{i}"), "c", 1, (0, b - a), keys[a:b]) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+    index = Index.of(made)
+    first = {}
+    for number, part in enumerate(made):
+        for place, key in enumerate(part.keys.tolist()):
+            first.setdefault(tuple(key), (number, place))
+    asked = np.stack(np.meshgrid(np.arange(42), np.arange(42)), -1).reshape(-1, 2).astype(np.uint64)
+    found = index.find(asked)
+    assert [first.get(tuple(key), (-1, 0)) for key in asked.tolist()] == list(zip(found.part.tolist(), found.row.tolist()))
+    firsts = sorted(cuts[number] + place for number, place in first.values())
+    assert index.first_of_each().tolist() == firsts
+
+
+def test_keys_of_a_column_are_those_of_its_texts():
+    texts = [digest(i) for i in range(50)]
+    odd = [*texts, "not an identity", "A" * 32]
+    for made, chunks in ((texts, [texts[:20], texts[20:]]), (odd, [odd[:10], odd[10:]])):
+        column = pa.chunked_array([pa.array(chunk) for chunk in chunks])
+        np.testing.assert_array_equal(parts._keys_of_column(column.slice(3)), key_of(made[3:]))
+    assert len(np.unique(key_of(odd), axis=0)) == len(odd)
+
+
+def test_an_index_grows_without_sorting_all_again_and_answers_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger, "SMALL", 0)
+    source = filled(tmp_path, 1, each=100)
+    everything = [digest(i) for i in range(130)]
+    for i in range(100, 110):
+        assert source.done(everything) == {digest(j) for j in range(i)}
+        source.write([row(i)])
+    source.done(everything)
+    assert (len(source._old), len(source._new)) == (100, 10)
+    assert [found["number"] for found in source.read(everything[95:110]).arrow.to_pylist()] == list(range(95, 110))
