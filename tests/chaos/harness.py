@@ -14,7 +14,8 @@ from pathlib import Path
 from separatrix.engine import Ledger
 
 TRIALS = 24
-STUDY = ("run", "signal-first", "--scale", "quick", "--set", "seeds=8", "--set", "steps=4", "--out", "out")
+CHANGES = ("seeds=8", "steps=4", "patches=3", "dimension=3", "samples=30")  # trials of milliseconds
+STUDY = ("run", "signal-first", "--scale", "quick", *(word for change in CHANGES for word in ("--set", change)), "--out", "out")
 HERE = (*STUDY, "--workers", "0")
 WORKERS = (*STUDY, "--workers", "2")
 

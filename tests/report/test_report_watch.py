@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from sample_run import write_run
@@ -11,6 +12,7 @@ from separatrix.cli.main import app
 from separatrix.engine.ledger import Ledger
 from separatrix.errors import SeparatrixError
 from separatrix.report import Watcher
+from separatrix.studies.live import LIVE
 
 NETWORKS = ("shared", "local", "full")
 
@@ -92,3 +94,42 @@ def test_the_command(run):
 def test_another_folder_is_refused(tmp_path):
     with pytest.raises(SeparatrixError, match="is not a folder of results"):
         Watcher(tmp_path)
+
+
+def test_a_run_going_on_tells_its_sweep_and_thresholds_with_intervals(run):
+    rows = [{"cell": "CNN, patches 8 [b]", "estimate": 41.5, "low": 30.0, "high": 55.0, "trials": 96, "settled": True},
+            {"cell": "FCN, patches 8", "estimate": None, "low": 512.0, "high": None, "trials": 40, "settled": False}]  # fmt: skip
+    told = {"studies": ["signal"], "study": "signal", "what": "tuning", "done": 3, "total": 12, "ended": False}
+    (run / LIVE).write_text(json.dumps(told | {"thresholds": {"signal": {"thresholds": rows}}}))
+    said = CliRunner().invoke(app, ["watch", str(run), "--once"]).output
+    assert "now signal: tuning, 3 of 12 trials" in said
+    lines = [re.split(r"\s{2,}", line.strip()) for line in said.splitlines() if "patches 8" in line]
+    assert [line[1:] for line in lines] == [["FCN, patches 8", "at least 512", "40", "goes on"],
+                                            ["CNN, patches 8 [b]", "41.5 [30.0, 55.0]", "96", "ended"]]  # fmt: skip
+    plain = json.loads(CliRunner().invoke(app, ["watch", str(run), "--json"]).output)
+    assert plain["going"] == told
+    assert [each["text"] for each in plain["thresholds"]] == ["41.5 [30.0, 55.0]", "at least 512"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"thresholds": 3}, {"thresholds": {"a": {"b": "c"}}}, {"thresholds": {"a": {"b": [{"cell": None, "trials": "x", "low": True}]}}},
+     {"done": "x", "total": None, "studies": 3, "study": [], "ended": "no"}, {"done": 1e308, "total": -5, "what": {"a": 1}}],
+)  # fmt: skip
+def test_a_strange_file_of_a_run_going_on_is_no_error(run, told):
+    (run / LIVE).write_text(json.dumps(told))
+    said = CliRunner().invoke(app, ["watch", str(run), "--once"])
+    assert said.exit_code == 0
+    assert json.loads(json.dumps(Watcher(run).look().plain(), allow_nan=False))["trials"] == 42
+
+
+def test_outcomes_are_read_again_only_when_they_change(tmp_path, monkeypatch):
+    folder = write_run(tmp_path / "run")
+    (folder / "separatrix.json").write_text('{"format": "1"}')
+    watcher = Watcher(folder)
+    first = watcher.look().studies
+    monkeypatch.setattr("separatrix.report.watching.read_outcomes", lambda folder: pytest.fail("read again"))
+    assert watcher.look().studies == first
+    monkeypatch.undo()
+    (folder / "outcomes" / "sample.json").unlink()
+    assert watcher.look().studies == ()

@@ -20,7 +20,7 @@ def diagnose(
     ] = "45s",
     seed: Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives other splits and networks.")] = 0,
     field: Annotated[int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")] = 0,
-    margin: Annotated[float, typer.Option("--margin", help="The smallest gain that counts, in points of a hundred.")] = 1.5,
+    margin: Annotated[float, typer.Option("--margin", help="The smallest gain that counts, in points of a hundred.")] = 1.0,
     out: Annotated[
         str, typer.Option("--out", metavar="DIR", help="Where results go; the same folder resumes. [default: results/diagnose-DATA]")
     ] = "",

@@ -251,9 +251,12 @@ class DaskRunner:
 
         A chunk is sent to one worker and no other: then it is ours to know which worker has which program, and whose fault a loss is.
         """
+        client = self._connect()
         try:
-            client, there = self._connect(), self._workers()
-        except (OSError, TimeoutError):  # the next answer, or none, will tell
+            there = self._workers()
+        except SeparatrixError:
+            raise
+        except Exception:  # a client that is losing its scheduler fails in many ways: the next answer, or none, will tell
             return
         gone = [future for future, (_, address) in flight.flying.items() if address not in self._known and future.status == "pending"]
         for future in gone:
@@ -265,7 +268,11 @@ class DaskRunner:
                 chunk = flight.waiting.take(self._known[address], set().union(*self._known.values()))
                 self._known[address].add(chunk.program)
                 text = remote.to_text(chunk, flight.platform, self._folder)
-                future = client.submit(remote.answer, text, key=flight.key(chunk), pure=False, workers=[address])
+                try:
+                    future = client.submit(remote.answer, text, key=flight.key(chunk), pure=False, workers=[address])
+                except Exception:
+                    flight.waiting.put(chunk)
+                    return
                 flight.flying[future] = chunk, address
                 future.add_done_callback(flight.answers.put)
 

@@ -154,7 +154,9 @@ def _array(values: tuple[Any, ...], log: bool) -> np.ndarray:
         return np.array([_drawable(each, log) for each in values], float)
     found = found.astype(float)
     with np.errstate(invalid="ignore"):
-        bad = ~(np.abs(found) <= LARGEST) | (log & (found < SMALLEST))
+        bad = ~(np.abs(found) <= LARGEST)
+        if log:
+            bad |= found < SMALLEST
         return np.where(bad, math.nan, np.where(np.abs(found) < SMALLEST, 0.0, found))
 
 

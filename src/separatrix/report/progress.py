@@ -27,7 +27,8 @@ class Search:
     @property
     def text(self) -> str:
         """The threshold with its interval, or the bound that is known of it."""
-        return interval(self.estimate, self.low, self.high)
+        known = any(each is not None for each in (self.estimate, self.low, self.high))
+        return interval(self.estimate, self.low, self.high) if known else "nothing known yet"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -55,13 +55,15 @@
     }
     at("searches").hidden = !groups.size;
     at("tables").replaceChildren();
-    for (const [key, rows] of groups) {
+    const busy = ([, rows]) => rows.some((each) => !each.settled);
+    for (const [key, rows] of [...groups].sort((a, b) => busy(b) - busy(a))) { // searches that go on come first
       const [study, what] = JSON.parse(key);
       const open = rows.filter((each) => !each.settled).length;
       const name = (study ? study + ": " : "") + what;
       at("tables").append(make("h3", name + (open ? " – " + open + " of " + rows.length + " go on" : " – all " + rows.length + " ended")));
       const ends = rows.flatMap((each) => [each.estimate, each.low, each.high]).filter(Boolean).map(Math.log);
-      const [low, high] = [Math.min(...ends), Math.max(...ends)];
+      const room = 0.06 * (Math.max(...ends) - Math.min(...ends)) || 0.5; // so that a line which ends at the edge is one whose end is not known
+      const [low, high] = [Math.min(...ends) - room, Math.max(...ends) + room];
       const box = make("div", undefined, "scroll");
       box.tabIndex = 0;
       box.setAttribute("role", "region");

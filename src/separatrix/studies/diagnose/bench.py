@@ -131,10 +131,12 @@ class Bench:
             going: dict[Future[Result], Unit] = {}
             while queue or going:
                 while queue and len(going) < threads:
-                    if self.left - reserve < self._expected(queue[0]):
+                    # What would not be finished in time is passed over: others may be cheaper.
+                    unit = next((each for each in queue if self._expected(each) <= self.left - reserve), None)
+                    if unit is None:
                         self.ended, queue = self.ended or share == 1.0, []
                         break
-                    unit = queue.pop(0)
+                    queue.remove(unit)
                     going[pool.submit(self._one, unit)] = unit
                 done, _ = wait(going, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -146,7 +148,7 @@ class Bench:
                     )
 
     def _expected(self, unit: Unit) -> float:
-        # Before anything has run nothing is known, and the first unit is tried whatever it costs; a new program has to be compiled.
+        # Before anything has run nothing is known, and the first unit is tried; a new program has to be compiled first.
         known = self._seconds.get((unit.arm.network, unit.field))
         return 1.2 * known if known is not None else self._compiling + max(self._seconds.values(), default=0.0)
 

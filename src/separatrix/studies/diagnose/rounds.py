@@ -1,6 +1,6 @@
 """The procedure: a first full answer on a few splits, then more splits for the comparisons that the verdict still waits for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from separatrix.studies.diagnose.sights import fields_of
 from separatrix.studies.diagnose.verdict import Gain, Verdict, answers, judge
 from separatrix.studies.seeds import mean_over_seeds
 
-ARMS = (SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES, FULL)
+ARMS = (FULL, SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES)
 # Name, the two arms, and whether the second one sees a random arrangement of pixels.
 CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
     "locality": (LOCAL, LOCAL_PIXELS, True),
@@ -142,16 +142,17 @@ def measured(bench: Bench, field: int, name: str) -> Gain:
     first, second, random = CONTRASTS[name]
     s, ladder = bench.settings, bench.sizes.ladder
     whole = pairs_of(bench, field, first, second, ladder)
-    overlap = overlap_of(bench, list(whole), ladder)
+    alone = {size: pairs_of(bench, field, first, second, (size,)) for size in ladder}
+    overlap = overlap_of(bench, list(whole), {size: list(found.values()) for size, found in alone.items()})
     pairs = list(whole.values())
     decision = decide(pairs, overlap, s.margin, s.sure, random)
-    sizes = []
-    for size in ladder:
-        alone = pairs_of(bench, field, first, second, (size,))
-        if len(alone) > 1:
-            sizes.append((size, gain_interval(list(alone.values()), overlap_of(bench, list(alone), (size,)), s.level)))
+    sizes = tuple(
+        (size, gain_interval(list(found.values()), overlap_of(bench, list(found), {size: list(found.values())}), s.level))
+        for size, found in alone.items()
+        if len(found) > 1
+    )
     shown, sure = (gain_interval(pairs, overlap, level) if len(pairs) > 1 else None for level in (s.level, s.sure))
-    return Gain(name, str(first), str(second), shown, tuple(sizes), decision, sure)
+    return Gain(name, str(first), str(second), shown, sizes, decision, sure)
 
 
 def pairs_of(bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]) -> dict[int, Paired]:
@@ -166,11 +167,27 @@ def pairs_of(bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[
     return out
 
 
-def overlap_of(bench: Bench, splits: Sequence[int], sizes: Sequence[int]) -> tuple[float, float]:
-    """The mean shares of test rows and of training rows (at these sizes) that two of the splits have in common."""
+def overlap_of(bench: Bench, splits: Sequence[int], sizes: Mapping[int, Sequence[Paired]]) -> tuple[float, float]:
+    """The mean shares of test rows and of training rows that two of the splits have in common.
+
+    Small samples overlap little and vary much, large ones the reverse: sizes count by what their trainings add to the variance.
+    """
     parts = [bench.split(split) for split in splits]
-    trains = [overlaps([part.learn[:size] for part in parts]) for size in sizes]
-    return overlaps([part.test for part in parts]), float(np.mean(trains))
+    shares = [overlaps([part.learn[:size] for part in parts]) for size in sizes]
+    weights = [training_variance(pairs) for pairs in sizes.values()]
+    trains = float(np.average(shares, weights=weights)) if sum(weights) > 0 else float(np.mean(shares))
+    return overlaps([part.test for part in parts]), trains
+
+
+def training_variance(pairs: Sequence[Paired]) -> float:
+    """The variance between splits that test rows do not explain.
+
+    >>> round(training_variance([Paired(np.array([d, d]), d, 0.0) for d in (0.1, 0.2, 0.3)]), 6)
+    0.01
+    """
+    if len(pairs) < 2:
+        return 0.0
+    return max(0.0, float(np.var([pair.mean for pair in pairs], ddof=1) - np.mean([pair.noise for pair in pairs])))
 
 
 def curve(bench: Bench, arm: Arm, field: int) -> tuple[tuple[int, Interval], ...]:

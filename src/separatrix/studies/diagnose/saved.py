@@ -39,7 +39,7 @@ def labels_saved(
     >>> noise = 0.001 * rng.normal(size=(8, 3))
     >>> fast, slow = np.array([0.7, 0.9, 0.95]) + noise, np.array([0.6, 0.7, 0.9]) + noise
     >>> str(labels_saved((100, 400, 1600), fast, slow, ("shared", "full")))
-    '4.0 [4.0, 4.0]'
+    '4.0 [3.9, 4.0]'
     """
     if len(network) < 2 or len(sizes) < 2:
         return None

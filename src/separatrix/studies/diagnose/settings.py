@@ -15,7 +15,7 @@ RECIPE = Recipe()
 class Settings:
     """The choices of a diagnosis.
 
-    `margin` is the smallest gain that counts as paying, in points of accuracy (0.015 is one and a half) or of explained variance;
+    `margin` is the smallest gain that counts as paying, in points of accuracy (0.01 is one) or of explained variance;
     `level` is that of the intervals shown, `sure` that of the intervals that decide, which are looked at after every round. `most`
     ends the ladder of sample sizes. `first` splits are run before the first look, then `more` at a time up to `splits`.
 
@@ -25,7 +25,7 @@ class Settings:
 
     seed: int = 0
     budget: float = 60.0
-    margin: float = 0.015
+    margin: float = 0.01
     level: float = 0.95
     sure: float = 0.98
     field: int | None = None
