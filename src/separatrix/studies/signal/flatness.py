@@ -36,7 +36,7 @@ def fall(rows: pd.DataFrame, level: float = 0.95) -> Interval | None:
 
 
 def is_flat(rows: pd.DataFrame, target: float, margin: float) -> bool:
-    """Whether the risk lies near the target and is known to fall by less than a fifth of the margin with each doubling.
+    """Whether the risk has not got well below the target and is known to fall by less than a fifth of the margin with each doubling.
 
     >>> flat = pd.DataFrame({"samples": [2, 64, 128] * 8, "risk": [0.5, 0.11, 0.11] * 8})
     >>> is_flat(flat, target=0.1, margin=0.05), is_flat(flat, target=0.4, margin=0.05)
@@ -46,4 +46,4 @@ def is_flat(rows: pd.DataFrame, target: float, margin: float) -> bool:
     if change is None or not math.isfinite(change.high):
         return False
     last = float(np.mean(rows["risk"].to_numpy(float)[rows["samples"].to_numpy() == rows["samples"].max()]))
-    return bool(change.high < SHARE * margin and abs(last - target) < margin)
+    return bool(change.high < SHARE * margin and -margin / 4 < last - target < margin)
