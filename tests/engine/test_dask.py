@@ -17,7 +17,7 @@ import pytest
 import separatrix as sx
 from running import plain_rows, tiny
 from separatrix.engine import Chunk, Cluster, DaskRunner, Device, Ledger, Programs, cluster, make_plan, remote
-from separatrix.engine.cluster import Waiting
+from separatrix.engine.flight import Waiting
 from separatrix.engine.local import environment
 from separatrix.errors import ParameterError, SeparatrixError
 
