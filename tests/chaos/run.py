@@ -1,18 +1,19 @@
 """Break things on purpose: `make chaos`.
 
-    python tests/chaos/run.py [--share 1.0] [--seed 0] [--page docs/chaos.md]
+    python tests/chaos/run.py [--share 1.0] [--seed 0] [--page docs/chaos.md] [--kept FILE]
 
 A hundred runs of a small real study are each killed with signal 9 at a random moment and resumed; further runs meet full disks,
 jumping clocks, damaged files and company. Rows and claims must be those of an undisturbed run. Exit status 1 where one is not.
+With `--kept`, what was found of each fault is kept there, and the same command goes on after it.
 """
 
 import argparse
 import collections
 import datetime
+import json
 import random
 import sys
 import tempfile
-import time
 import traceback
 from pathlib import Path
 
@@ -20,10 +21,26 @@ from faults import KILLS, OTHERS
 from harness import HERE, WORKERS, Bench
 
 
-def try_all(bench, faults, share, seed):
+class Kept(dict):
+    """What was found of each fault; in a file, if one is given."""
+
+    def __init__(self, file):
+        self.file = Path(file) if file else None
+        super().__init__(json.loads(self.file.read_text()) if self.file and self.file.exists() else {})
+
+    def __setitem__(self, name, found):
+        super().__setitem__(name, found)
+        if self.file:
+            self.file.write_text(json.dumps(self))
+
+
+def try_all(bench, faults, share, seed, kept):
     """For each fault: runs, how many ended well, what was seen how often, and the first failure."""
     table = []
     for fault, count in faults.items():
+        if fault.__name__ in kept:
+            table.append((fault.__doc__, *kept[fault.__name__]))
+            continue
         rng = random.Random(f"{seed} {fault.__name__}")
         seen, good, failure, runs = collections.Counter(), 0, "", max(1, round(count * share))
         for _ in range(runs):
@@ -33,7 +50,8 @@ def try_all(bench, faults, share, seed):
             except Exception as error:
                 failure = failure or f"{type(error).__name__}: {error}"
                 traceback.print_exc()
-        table.append((fault.__doc__, runs, good, seen, failure))
+        kept[fault.__name__] = (runs, good, dict(seen), failure)
+        table.append((fault.__doc__, *kept[fault.__name__]))
         print(f"{good} of {runs}: {fault.__doc__} {dict(seen)}", file=sys.stderr, flush=True)
     return table
 
@@ -42,7 +60,7 @@ def lines_of(table):
     """A Markdown table."""
     lines = ["| what happens | runs | as undisturbed | what was seen |", "|---|--:|--:|---|"]
     for name, runs, good, seen, failure in table:
-        told = [f"{what} ({count})" for what, count in seen.most_common()]
+        told = [f"{what} ({count})" for what, count in sorted(seen.items(), key=lambda item: -item[1])]
         words = "; ".join(told if len(told) <= 4 else [*told[:4], f"and {len(told) - 4} more"])
         lines.append(f"| {name} | {runs} | {good} | {words}{f' **{failure}**' if failure else ''} |")
     return lines
@@ -54,12 +72,13 @@ def main():
     parser.add_argument("--share", type=float, default=1.0, help="of the runs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page", default="")
+    parser.add_argument("--kept", default="")
     given = parser.parse_args()
-    begin = time.monotonic()
+    kept = Kept(given.kept)
     with tempfile.TemporaryDirectory() as base:
         bench = Bench(base)
-        kills = try_all(bench, KILLS, given.share, given.seed)
-        others = try_all(bench, OTHERS, given.share, given.seed)
+        kills = try_all(bench, KILLS, given.share, given.seed, kept)
+        others = try_all(bench, OTHERS, given.share, given.seed, kept)
         seconds = {argv: bench.whole(argv).seconds for argv in (HERE, WORKERS)}
         bench.close()
     good, runs = sum(row[2] for row in kills), sum(row[1] for row in kills)
@@ -82,7 +101,7 @@ def main():
         *lines_of(others),
         "",
         f"On {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, seed {given.seed}; an undisturbed run took {seconds[HERE]:.1f} s in one process, "
-        f"{seconds[WORKERS]:.1f} s with two workers; all of it {(time.monotonic() - begin) / 60:.0f} minutes, with other work on the machine.",
+        f"{seconds[WORKERS]:.1f} s with two workers.",
         "A shorter version is among the tests (`tests/chaos`). That a Dask scheduler is killed and restarted, and that a chunk which ends",
         "three workers is named, is tested in `tests/engine/test_dask.py`.",
         "",
