@@ -15,10 +15,11 @@ from jaxtyping import Array, Float
 
 Images = Float[Array, "rows height width channels"]
 Filters = Float[Array, "outputs tall wide channels"]
+Maps = Float[Array, "rows down across outputs"]
 DIMENSIONS = ("NHWC", "OHWI", "NHWC")
 
 
-def convolution(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
+def convolution(x: Images, filters: Filters, stride: tuple[int, ...]) -> Maps:
     """The library's convolution, without padding.
 
     >>> convolution(jnp.ones((2, 4, 4, 3)), jnp.ones((5, 3, 3, 3)), (1, 1)).shape
@@ -27,7 +28,7 @@ def convolution(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
     return jax.lax.conv_general_dilated(x, filters, stride, "VALID", dimension_numbers=DIMENSIONS)
 
 
-def columns(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
+def columns(x: Images, filters: Filters, stride: tuple[int, ...]) -> Maps:
     """One matrix product with all windows side by side: as many times the input's memory as a window has pixels.
 
     >>> columns(jnp.ones((2, 4, 4, 3)), jnp.ones((5, 3, 3, 3)), (1, 1))[0, 0, 0].tolist()
@@ -38,7 +39,7 @@ def columns(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
     return _product(seen, filters.reshape(len(filters), -1).T)
 
 
-def shifts(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
+def shifts(x: Images, filters: Filters, stride: tuple[int, ...]) -> Maps:
     """A matrix product for every pixel of the window, added up: no more memory than the images themselves.
 
     >>> shifts(jnp.ones((2, 4, 4, 3)), jnp.ones((5, 3, 3, 3)), (1, 1))[0, 0, 0].tolist()
@@ -48,7 +49,7 @@ def shifts(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
     return sum((_product(part, tap) for part, tap in zip(_parts(x, filters, stride), taps)), jnp.zeros(()))
 
 
-def in_turn(x: Images, filters: Filters, stride: tuple[int, ...]) -> Images:
+def in_turn(x: Images, filters: Filters, stride: tuple[int, ...]) -> Maps:
     """The library's convolution, and under `vmap` one after another instead of a grouped one; so are its gradients.
 
     >>> x, filters = jnp.ones((7, 2, 4, 4, 3)), jnp.ones((7, 5, 3, 3, 3))
@@ -83,7 +84,7 @@ def holds_windows() -> bool:
     return jax.default_backend() != "cpu" and chosen() is columns
 
 
-def _parts(x: Images, filters: Filters, stride: tuple[int, ...]) -> list[Images]:
+def _parts(x: Images, filters: Filters, stride: tuple[int, ...]) -> list[Float[Array, "rows down across channels"]]:
     """The images as each pixel of the window sees them, row by row: strided slices, whose gradients are sums in a fixed order."""
     tall, wide = filters.shape[1:3]
     down, across = ((n - f) // s + 1 for n, f, s in zip(x.shape[1:3], (tall, wide), stride))
@@ -94,23 +95,25 @@ def _parts(x: Images, filters: Filters, stride: tuple[int, ...]) -> list[Images]
     ]
 
 
-def _product(seen: Float[Array, "rows height width inputs"], weights: Float[Array, "inputs outputs"]) -> Images:
+def _product(
+    seen: Float[Array, "rows height width inputs"], weights: Float[Array, "inputs outputs"]
+) -> Float[Array, "rows height width outputs"]:
     # Rows and places as one axis: a plain product of two matrices, and under `vmap` a batch of them.
     return (seen.reshape(math.prod(seen.shape[:-1]), -1) @ weights).reshape(*seen.shape[:-1], -1)
 
 
 @functools.lru_cache(maxsize=32)
 def _in_turn(stride: tuple[int, ...]) -> Callable[..., Any]:
-    def forward(x: Images, filters: Filters) -> Images:
+    def forward(x: Images, filters: Filters) -> Maps:
         return convolution(x, filters, stride)
 
-    def backward(x: Images, filters: Filters, slope: Images) -> tuple[Images, Filters]:
+    def backward(x: Images, filters: Filters, slope: Maps) -> tuple[Images, Filters]:
         return jax.vjp(forward, x, filters)[1](slope)
 
     one, back = _one_by_one(forward), _one_by_one(backward)
 
     @jax.custom_vjp
-    def convolve(x: Images, filters: Filters) -> Images:
+    def convolve(x: Images, filters: Filters) -> Maps:
         return one(x, filters)
 
     convolve.defvjp(lambda x, filters: (one(x, filters), (x, filters)), lambda kept, slope: back(*kept, slope))
