@@ -124,8 +124,7 @@ def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[in
     second, third = [*rest, pad, pad][:2]
     low = jnp.broadcast_to((second << 16) | third, shape)
     bits = threefry(key, jnp.broadcast_to(first, shape), low)[0]
-    # The barrier keeps a GPU's compiler from copying the generator into everything that uses the numbers: its fusion pass took
-    # 20 seconds a program over that.
+    # Without the barrier a GPU's compiler may copy the generator into everything that uses the numbers.
     return sampler(jax.lax.optimization_barrier(bits))
 
 

@@ -16,7 +16,7 @@ from separatrix.engine import Lab
 from separatrix.engine.plan import cores
 from separatrix.engine.programs import use_compilation_cache
 from separatrix.studies.diagnose.settings import REVISION, Settings
-from separatrix.studies.diagnose.sights import Sight, controlled, sight, whole
+from separatrix.studies.diagnose.sights import Sight, controlled, fields_of, sight, whole
 from separatrix.studies.diagnose.splits import Sizes, Split, sizes_of, split_rows
 from separatrix.studies.diagnose.training import Net, Rows, initial, train
 
@@ -250,8 +250,6 @@ def full_width(shape: tuple[int, ...], width: int) -> int:
     >>> full_width((8, 8, 1), 16)
     81
     """
-    from separatrix.studies.diagnose.sights import fields_of
-
     fields = fields_of(shape)
     view = sight(shape, fields[len(fields) // 2])
     return int(np.clip(view.places.size * width // math.prod(shape[:-1]), width, 512))

@@ -55,7 +55,7 @@ class MapNetwork(Network):
         """The weights of every unit over the whole input."""
         _, units, span = filters.shape
         # A product with zeros and ones, and below a shear by slices: unlike a gather, both have gradients that are sums in a fixed
-        # order, also on a GPU, and a gather here took a GPU's compiler 20 seconds a program.
+        # order, also on a GPU.
         member = jax.nn.one_hot(np.arange(units) * self.sharing // units, units, dtype=filters.dtype)
         tied = (member @ self._seen(filters)[0]).reshape(units, units, span // units)
         # Unit p's filter moves p patches to the right, around the edge: of two copies of each row in a line, read rows that are one
