@@ -4,6 +4,10 @@ import gzip
 import struct
 
 import numpy as np
+import pytest
+
+from separatrix.data import read_labelled
+from separatrix.errors import SeparatrixError
 
 ROWS = 24
 FORMS = ("npz", "packed.npz", "npy", "csv", "tsv", "parquet", "idx", "idx.gz", "pictures")
@@ -68,3 +72,16 @@ def write(form, folder):
         png(folder / f"class {y[i]}" / f"{i}.{'png' if i % 2 else 'jpg'}", each)
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     return folder, files
+
+
+def codes(data):
+    """The codes of a data set's notes."""
+    return [note.code for note in data.notes]
+
+
+def refused(path, **words):
+    """The one sentence with which a file is refused."""
+    with pytest.raises(SeparatrixError) as caught:
+        read_labelled(path, **words)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

@@ -9,26 +9,14 @@ import numpy as np
 import pyarrow
 import pytest
 from data_files import write_idx
-from labelled_files import ROWS, idx, images, table, write
+from labelled_files import ROWS, codes, idx, images, refused, table, write
 from pyarrow import parquet
 
 import separatrix as sx
 from separatrix.data import read_labelled
 from separatrix.data.store import keep
-from separatrix.errors import SeparatrixError
 
 X, Y = images()
-
-
-def codes(data):
-    return [note.code for note in data.notes]
-
-
-def refused(path, **words):
-    with pytest.raises(SeparatrixError) as caught:
-        read_labelled(path, **words)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("form", ["npz", "packed.npz", "npy", "idx", "idx.gz"])

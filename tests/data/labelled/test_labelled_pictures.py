@@ -5,11 +5,10 @@ import zlib
 
 import numpy as np
 import pytest
-from labelled_files import png
+from labelled_files import codes, png, refused
 from PIL import Image
 
 from separatrix.data import read_labelled
-from separatrix.errors import SeparatrixError
 
 RNG = np.random.default_rng(5)
 
@@ -25,17 +24,6 @@ def fill(folder, classes=("cat", "dog"), count=12, make=grey):
             made[f"{name}/{i:02}.png"] = make()
             png(folder / name / f"{i:02}.png", made[f"{name}/{i:02}.png"])
     return made
-
-
-def codes(data):
-    return [note.code for note in data.notes]
-
-
-def refused(path, **words):
-    with pytest.raises(SeparatrixError) as caught:
-        read_labelled(path, **words)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_a_subfolder_is_a_class(tmp_path):
