@@ -1,0 +1,135 @@
+"""Training below the edge against a plain PyTorch loop, in one run on one device.
+
+    python benchmarks/stability.py --steps 20000 --out stability.json
+
+Study 1 of Liang et al.: shared local networks and fully connected ones on the sphere, full-batch gradient descent with a constant step,
+for every dimension and sample size of the study's full scale. PyTorch trains one network at a time, as the authors' notebooks do; ours
+trains the seeds and sample sizes of a program together. A trial-step is one gradient step of one network. The same float32 precision of
+products in both, nothing measured on the way; compilation is timed apart.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from typing import Any
+
+
+def torch_rate(kind: str, dimension: int, patch: int, width: int, rows: int, steps: int, device: str) -> float:
+    """Steps a second of the plain loop for one network."""
+    import torch
+    from torch import nn
+
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.hidden = nn.Linear(patch, width)
+            self.readout = nn.Linear(width, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.readout(torch.relu(self.hidden(x.view(len(x), -1, patch))).mean(1))
+
+    full = nn.Sequential(nn.Linear(dimension, width), nn.ReLU(), nn.Linear(width, 1))
+    model = (Shared() if kind == "CNN" else full).to(device)
+    x = nn.functional.normalize(torch.randn(rows, dimension, device=device))
+    y = torch.randn(rows, 1, device=device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+
+    def train(count: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - begin
+
+    train(20)
+    return steps / train(steps)
+
+
+def trials_of(settings: Any, kind: str, dimension: int, steps: int) -> list[Any]:
+    """The trials of one network and dimension at the study's full scale, with `steps` steps and nothing measured on the way."""
+    import separatrix as sx
+    from separatrix.studies.stability.recipes import cells
+
+    out = []
+    for key, sweep in cells(settings).items():
+        if (key.network, key.number) == (kind, dimension):
+            out += [t.replace(learner=t.learner.replace(steps=steps), measure=sx.Measure(probes=(), test=1)) for t in sweep]
+    return out
+
+
+def our_rate(trials: list[Any]) -> dict[str, float]:
+    """Trial-steps a second of all trials together (the better of two runs), and seconds to compile."""
+    from separatrix.engine import Programs, find_device, make_plan
+    from separatrix.engine.sweep import Sweep
+
+    plan = make_plan(Sweep(tuple(trials)), find_device())
+    programs = Programs()
+    programs.prepare(((chunk.trials[0], chunk.frame, chunk.batch) for chunk in plan.chunks), threads=4)
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        for chunk in plan.chunks:
+            programs.run(list(chunk.trials), chunk.frame, chunk.batch)
+        seconds.append(time.perf_counter() - begin)
+    steps = trials[0].learner.steps
+    return {"rate": len(trials) * steps / min(seconds[1:]), "compile_seconds": programs.tally.compile_seconds, "programs": plan.programs}
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON where that is asked for."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--steps", type=int, default=5000, help="steps of ours (PyTorch: a tenth, at least 300)")
+    arguments.add_argument("--dimensions", default="50,100,200,400", help="dimensions to compare")
+    arguments.add_argument("--out", default="", help="a file for the figures as JSON")
+    given = arguments.parse_args()
+    try:
+        import torch
+    except ImportError:
+        sys.exit("this comparison needs PyTorch: pip install torch")
+    import jax
+
+    from separatrix.studies.stability.settings import SCALES
+
+    device = "cuda" if jax.default_backend() == "gpu" else "cpu"
+    torch.backends.cuda.matmul.allow_tf32 = False
+    settings = dataclasses.replace(SCALES["full"], parts=("sphere",))
+    figures = []
+    print(
+        "| network | d | trials together | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n|---|---|---|---|---|---|"
+    )
+    for kind in ("CNN", "FCN"):
+        for dimension in map(int, given.dimensions.split(",")):
+            loops = [
+                torch_rate(kind, dimension, settings.patch, settings.width, rows, max(300, given.steps // 10), device)
+                for rows in settings.samples
+            ]
+            trials = trials_of(settings, kind, dimension, given.steps)
+            ours = our_rate(trials)
+            mean = len(loops) / sum(1 / rate for rate in loops)  # the loop's rate over all sample sizes, as it would run them
+            figures.append(
+                {"network": kind, "dimension": dimension, "trials": len(trials), "torch": loops, "ours": ours, "ratio": ours["rate"] / mean}
+            )
+            print(
+                f"| {kind} | {dimension} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ours['rate'] / mean:.0f} |",
+                flush=True,
+            )
+    versions = {"jax": jax.__version__, "torch": torch.__version__}
+    whole = {
+        "benchmark": "stability",
+        "device": jax.devices()[0].device_kind,
+        "versions": versions,
+        "steps": given.steps,
+        "figures": figures,
+    }
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            json.dump(whole, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
