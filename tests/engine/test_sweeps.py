@@ -168,3 +168,19 @@ def test_batches_fit_the_memory():
     assert 1 < plan.chunks[0].batch < 64
     assert plan.bytes <= 2e8
     assert make_plan(tiny(samples=4000, seeds=3), Device("gpu", memory=1.0)).chunks[0].batch == 1
+
+
+def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
+    class Batched(Device):
+        rounding = Rounding(samples=4.0, sizes=2.0, heavy=1e7)
+
+    task, network, learner = sx.SignalTask(5, 3, 0.3), sx.FCN(5), sx.Learner(rate=1.0, steps=5)
+    trials = [sx.Trial(task, network, learner, samples, seed, MEASURE) for seed in range(2) for samples in (20, 128, 100)]
+    sweep = Sweep(tuple(trials))
+    plan = make_plan(sweep, Batched("gpu"))
+    light, *heavy = sorted(plan.chunks, key=lambda chunk: chunk.frame.samples)
+    assert light.frame.samples == 32  # rounded up
+    assert light.frame.task.patches == 16
+    assert [chunk.frame.samples for chunk in heavy] == [100, 128]  # both would have been 128
+    assert all(chunk.frame == chunk.trials[0].replace(seed=0) for chunk in heavy)
+    assert plan.trials == 6

@@ -8,7 +8,7 @@ from jax.flatten_util import ravel_pytree
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 import separatrix as sx
-from separatrix.learners import clipped_steps, counted_clip
+from separatrix.learners import clipping, counted_clip
 from separatrix.probes import block_eigenvalues, largest_eigenvalue, top_eigenvalues, warm_start
 
 NETWORKS = {
@@ -176,12 +176,12 @@ def test_clipping_counts_the_steps_on_which_it_acts(programs):
     trials = [sx.Trial(task, network, learner.replace(clip=clip), 12, 0, measure) for clip in (None, 1e6, 1e-3)]
     free, idle, always = (programs.run([each], each)[0] for each in trials)
     assert "clipped_steps" not in free
-    assert idle["clipped_steps"] == 0
+    assert (idle["clipped_steps"], idle["clipped_last"]) == (0, 0)
     assert idle["loss"] == pytest.approx(free["loss"], rel=1e-6)
-    assert always["clipped_steps"] == 30
+    assert (always["clipped_steps"], always["clipped_last"]) == (30, 30)
     # 30 steps of length at most 0.1 · 1e-3 change the loss by at most the gradient times 3e-3.
     assert abs(always["loss"] - always["trace.loss"][0]) < 0.05
-    assert int(clipped_steps((counted_clip(1.0).init(None), ()))) == 0
+    assert clipping(((), (counted_clip(1.0).init(None), ()))).made == 0
 
 
 def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():

@@ -62,7 +62,8 @@ def test_runs_before_the_edge_are_said_to_be_outside():
     assert j.judge_reaches(S, sphere(lambda *_: 1.0)).verdict == "supported"
     assert at_edge(row(sharpness=10.4), 10.0)
     assert not at_edge(row(sharpness=10.6), 10.0)
-    assert not at_edge(row(clipped_steps=3), 10.0)  # no run counts while clipping acts
+    assert not at_edge(row(clipped_last=95, steps=100), 10.0)  # no run counts while clipping acts
+    assert at_edge(row(clipped_last=90, steps=100), 10.0)
 
 
 @pytest.mark.parametrize("share, trace, edge, verdict", [

@@ -1,5 +1,6 @@
 """Running chunks on this machine: in this process, or in one single-threaded worker process per core."""
 
+import collections
 import contextlib
 import json
 import os
@@ -145,12 +146,19 @@ class Workers:
                 if not waiting:
                     return None
                 taken = set().union(*known)
+                left = collections.Counter[str]()
+                for each in waiting:
+                    left[each.program] += each.flops / plan.device.flops
+                # A program that another worker has is compiled again only where the time that saves is longer.
                 order = [
                     next((i for i, chunk in enumerate(waiting) if chunk.program in known[number]), None),
                     next((i for i, chunk in enumerate(waiting) if chunk.program not in taken), None),
-                    0,
+                    next((i for i, chunk in enumerate(waiting) if left[chunk.program] > plan.device.compile_seconds), None),
                 ]
-                chunk = waiting.pop(next(i for i in order if i is not None))
+                found = next((i for i in order if i is not None), None)
+                if found is None:
+                    return None
+                chunk = waiting.pop(found)
                 known[number].add(chunk.program)
                 return chunk
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
+from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, is_heavy, structure
 from separatrix.engine.trial import Trial
 
 
@@ -32,7 +32,7 @@ class Device:
     def rounding(self) -> Rounding:
         """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
         if self.batched:
-            return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32)
+            return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32, heavy=1e13)
         return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True)
 
 
@@ -138,12 +138,17 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     groups: dict[str, list[Trial]] = {}
     frames: dict[str, Trial] = {}
     programs: dict[tuple[Any, ...], str] = {}  # many trials differ in their seed or sample size only: look at each kind once
+    heavy: dict[tuple[Any, ...], bool] = {}
     rounding = device.rounding
     for trial in sweep:
         # Trials of a sweep share their parts, so that equal parts are mostly the same object; the sweep keeps them alive meanwhile.
         fields = vars(trial)  # one look instead of six: a module's attributes are slow, and sweeps are long
         parts = (id(fields["task"]), id(fields["network"]), id(fields["learner"]), id(fields["measure"]))
         kind = (*parts, fields["precision"], rounding.samples_up(fields["samples"]))
+        if kind not in heavy:
+            heavy[kind] = is_heavy(trial, rounding)
+        if heavy[kind]:  # its sample size is not rounded
+            kind = (*kind, fields["samples"])
         if kind not in programs:
             frame = frame_of(trial, rounding)
             programs[kind] = structure(frame)

@@ -63,7 +63,8 @@ class Rounding:
 
     Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by factors of `large`; task and
     network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept), or, with
-    `finer`, of three quarters of one: 12, 16, 24, 32, …
+    `finer`, of three quarters of one: 12, 16, 24, 32, … Trials that would need more than `heavy` operations then are not rounded: the
+    padding of a long training costs more than a program of its own.
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -75,6 +76,7 @@ class Rounding:
     sizes: float = 1.0
     first: int = 16
     finer: bool = False
+    heavy: float = math.inf
 
     def samples_up(self, count: int) -> int:
         """A sample size, rounded up."""
@@ -108,8 +110,25 @@ def frame_of(trial: Trial, rounding: Rounding) -> Trial:
     >>> frame = frame_of(trial, Rounding(samples=4.0, sizes=2.0))
     >>> frame.samples, frame.task.patches, frame.network.width
     (128, 32, 32)
+    >>> frame_of(trial, Rounding(samples=4.0, sizes=2.0, heavy=1e5)).samples
+    100
     """
 
+    return trial.replace(seed=0) if is_heavy(trial, rounding) else _rounded(trial, rounding)
+
+
+def is_heavy(trial: Trial, rounding: Rounding) -> bool:
+    """Whether a trial is too much work to be rounded up; the same for all trials that would be rounded to the same sizes.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(20, 3, 0.3), sx.FCN(20), sx.Learner(rate=1.0, steps=5), samples=100)
+    >>> is_heavy(trial, Rounding(heavy=1e5)), is_heavy(trial, Rounding(heavy=1e9))
+    (True, False)
+    """
+    return math.isfinite(rounding.heavy) and cost_of(_rounded(trial, rounding)).flops > rounding.heavy
+
+
+def _rounded(trial: Trial, rounding: Rounding) -> Trial:
     def grow(spec: Spec) -> Any:
         return spec.replace(**{name: rounding.size_up(count) for name, count in spec.sizes().items()})
 

@@ -193,7 +193,7 @@ def run_trial(trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | N
     final = {name: values[last] for name, values in run.trace.items() if name != "step"}
     traces = {f"trace.{name}": values for name, values in run.trace.items()}
     edge = {"edge_step": run.edge} if "sharpness" in names and learner.edge_rate is not None else {}
-    clipped = {} if learner.clip is None else {"clipped_steps": run.clipped}
+    clipped = {} if run.clipped is None else {"clipped_steps": run.clipped.steps, "clipped_last": run.clipped.last}
     return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
 
 

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.learners.edge import clipped_steps, counted_clip, edge_step
+from separatrix.learners.edge import Clipped, clipping, counted_clip, edge_step
 from separatrix.learners.losses import LOSSES
 from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
@@ -111,8 +111,8 @@ class Rows(NamedTuple):
 class Run(NamedTuple):
     """What a learner leaves behind: final parameters, status, steps taken, and the measurements at each time.
 
-    `edge` is the first measured step at which the sharpness was at the edge of stability (-1: never), `clipped` on how many steps
-    clipping acted.
+    `edge` is the first measured step at which the sharpness was at the edge of stability (-1: never), `clipped` what
+    clipping did, where the learner clips.
 
     >>> Run(params=None, status=0, steps=3, trace={}).steps
     3
@@ -123,7 +123,7 @@ class Run(NamedTuple):
     steps: Any
     trace: dict[str, Array]
     edge: Any = -1
-    clipped: Any = 0
+    clipped: Clipped | None = None
 
 
 def empirical_loss(learner: Learner, network: Network, layout: Layout, params: Params, rows: Rows) -> Float[Array, ""]:
@@ -277,7 +277,7 @@ def descend(
         memory,
     )
     ((moving, state), status, steps, _, _, edge, _), (trace, step) = jax.lax.scan(segment, start, bounds)
-    return Run(params._replace(**moving), status, steps, trace | {"step": step}, edge, clipped_steps(state))
+    return Run(params._replace(**moving), status, steps, trace | {"step": step}, edge, clipping(state))
 
 
 def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:

@@ -8,13 +8,15 @@ from jaxtyping import Array, Float, Int
 
 
 class Clipped(NamedTuple):
-    """On how many steps clipping has acted so far.
+    """On how many steps clipping has acted so far, which step was the last of them (counted from 1; 0: none), and the steps made.
 
-    >>> int(Clipped(jnp.asarray(3)).steps)
-    3
+    >>> int(Clipped(jnp.asarray(3), jnp.asarray(7), jnp.asarray(20)).last)
+    7
     """
 
     steps: Int[Array, ""]
+    last: Int[Array, ""]
+    made: Int[Array, ""]
 
 
 def counted_clip(limit: Any) -> optax.GradientTransformation:
@@ -23,34 +25,36 @@ def counted_clip(limit: Any) -> optax.GradientTransformation:
     >>> clip = counted_clip(1.0)
     >>> small, state = clip.update(jnp.array([0.6, 0.0]), clip.init(jnp.zeros(2)))
     >>> large, state = clip.update(jnp.array([3.0, 4.0]), state)
-    >>> [round(float(each), 2) for each in (*small, *large)], int(state.steps)
-    ([0.6, 0.0, 0.6, 0.8], 1)
+    >>> [round(float(each), 2) for each in (*small, *large)], int(state.steps), int(state.last)
+    ([0.6, 0.0, 0.6, 0.8], 1, 2)
     """
 
     def init(params: Any) -> Clipped:
         del params
-        return Clipped(jnp.zeros((), jnp.int32))
+        none = jnp.zeros((), jnp.int32)
+        return Clipped(none, none, none)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Clipped]:
         del params
         norm = optax.tree.norm(updates)
         acts = norm > limit
         factor = jnp.where(acts, limit / jnp.where(acts, norm, 1.0), 1.0)
-        return optax.tree.scale(factor, updates), Clipped(state.steps + acts.astype(jnp.int32))
+        made = state.made + 1
+        return optax.tree.scale(factor, updates), Clipped(state.steps + acts.astype(jnp.int32), jnp.where(acts, made, state.last), made)
 
     return optax.GradientTransformation(init, update)
 
 
-def clipped_steps(state: Any) -> Int[Array, ""]:
-    """On how many steps a learner's clipping acted, from its optimizer's state; 0 for a learner that does not clip.
+def clipping(state: Any) -> Clipped | None:
+    """What a learner's clipping has done, from its optimizer's state; None for a learner that does not clip.
 
-    >>> int(clipped_steps(optax.sgd(0.1).init(jnp.zeros(2))))
-    0
+    >>> clipping(optax.sgd(0.1).init(jnp.zeros(2))) is None
+    True
     """
     if isinstance(state, Clipped):
-        return state.steps
-    inner = [clipped_steps(part) for part in state] if isinstance(state, tuple) else []
-    return jnp.asarray(sum(inner), jnp.int32)
+        return state
+    inner = (clipping(part) for part in state) if isinstance(state, tuple) else ()
+    return next((found for found in inner if found is not None), None)
 
 
 def edge_step(before: Any, step: Any, sharpness: Float[Array, ""], rate: Any, tolerance: Any) -> Int[Array, ""]:

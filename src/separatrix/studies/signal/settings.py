@@ -21,7 +21,7 @@ class SignalSettings:
 
     Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. The fully connected
     network has lines of its own, since it costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
-    else at the first one alone.
+    else at the first one alone. `map_places` are the receptive fields and numbers of filters of the sketched map (none: no map).
 
     >>> SignalSettings().cells("CNN")[:2]
     [(6, 8), (8, 8)]
@@ -51,12 +51,13 @@ class SignalSettings:
     tune_seeds: int = 4
     tune_each: bool = False
     estimator_seeds: int = 40
+    map_places: tuple[int, ...] = (1, 2, 6)
     seed: int = 0
 
     def __post_init__(self):
         for regime in self.regimes:
             check_choice("the signal study", "regimes", regime, REGIMES)
-        for name in ("patches", "dimensions", "full_patches", "full_dimensions"):
+        for name in ("patches", "dimensions", "full_patches", "full_dimensions", "map_places"):
             for count in getattr(self, name):
                 check_integer("the signal study", name, count, low=1)
         check_number("the signal study", "noise", self.noise, low=0, open_low=True)
@@ -146,5 +147,6 @@ SCALES = {
         tune_seeds=4,
         tune_each=True,
         estimator_seeds=200,
+        map_places=(),
     ),
 }

@@ -25,6 +25,7 @@ from separatrix.studies.signal.measure import (
 )
 from separatrix.studies.signal.recipes import NETWORKS, Recipe
 from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
+from separatrix.studies.signal.sketch import sketch_map, sketch_sweeps
 from separatrix.studies.study import Study, seeds_from
 
 
@@ -55,7 +56,7 @@ class SignalStudy(Study[SignalSettings]):
                     size = int(query.plan.start or query.plan.minimum)
                     seeds = seeds_from(s.seed, s.trials)
                     out[f"{regime} {network} {cell}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds))
-        return out
+        return out | sketch_sweeps(s)
 
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
         s = settings
@@ -78,9 +79,10 @@ class SignalStudy(Study[SignalSettings]):
                 why = reasons.get((regime, network), f"the {regime} regime is not measured at this scale")
                 findings.append(c.judge_law(s, regime, network, rankings.get((regime, network)), why, cells))
         findings.append(c.judge_two_step(s, two, found))
-        figures = (*f.growth_figures(s, found), f.curve_figure(s, found), f.risk_figure(s, found))
+        drawn, said = sketch_map(lab, s)
+        figures = (*f.growth_figures(s, found), f.curve_figure(s, found), f.risk_figure(s, found), *drawn)
         tables = (f.threshold_table(s, found, estimators), f.exponent_table(fits, rankings), f.tuning_table(tuned))
-        return Outcome(tuple(findings), figures, tables, self._notes(s, found, two))
+        return Outcome(tuple(findings), figures, tables, (*self._notes(s, found, two), *said))
 
     def _notes(self, s: SignalSettings, found: dict[CellKey, Found], two: dict[CellKey, Found]) -> tuple[Note, ...]:
         notes = [

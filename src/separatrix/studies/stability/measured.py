@@ -104,10 +104,15 @@ def slope_interval(points: list[tuple[float, list[float]]], level: float = 0.95)
 
 
 def at_edge(row: dict[str, Any], edge: float, share: float = 0.05) -> bool:
-    """Whether a run ended with its sharpness within `share` of the edge, having been there before, and was never clipped.
+    """Whether a run ended with its sharpness within `share` of the edge, having been there before; not while clipping acted.
+
+    Clipping may have helped a run over its first steps: it must have left the last tenth of them alone.
 
     >>> at_edge({"edge_step": 50, "sharpness": 9.8}, 10.0)
     True
+    >>> at_edge({"edge_step": 50, "sharpness": 9.8, "clipped_last": 980, "steps": 1000}, 10.0)
+    False
     """
     known = row.get("edge_step") is not None and row.get("sharpness") is not None
-    return known and row["edge_step"] >= 0 and abs(row["sharpness"] / edge - 1.0) <= share and not row.get("clipped_steps", 0)
+    acting = (row.get("clipped_last") or 0) > 0.9 * row.get("steps", 0)
+    return known and row["edge_step"] >= 0 and abs(row["sharpness"] / edge - 1.0) <= share and not acting

@@ -11,6 +11,9 @@ PARTS = ("sphere", "flat", "mixing", "vocabulary", "images", "geometry")
 class StabilitySettings:
     """Sizes of the six parts; `parts` says which are run. Names follow the paper: m is a patch, K a width, η a rate.
 
+    `clip` bounds the gradient's norm in all parts but `sphere` (0: not at all). A wide shared network starts far above the edge (λ = 70
+    at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all units to where they never act again.
+
     >>> StabilitySettings().edge
     10.0
     """
@@ -18,6 +21,7 @@ class StabilitySettings:
     parts: tuple[str, ...] = PARTS
     rate: float = 0.2
     noise: float = 1.0
+    clip: float = 0.0
     test: int = 512
     times: int = 20
     dimensions: tuple[int, ...] = (20, 50)
@@ -67,6 +71,7 @@ class StabilitySettings:
             check_choice(owner, "parts", part, PARTS)
         check_number(owner, "rate", self.rate, low=0, open_low=True)
         check_number(owner, "word_rate", self.word_rate, low=0, open_low=True)
+        check_number(owner, "clip", self.clip, low=0)
         for name in ("dimensions", "samples"):
             for count in getattr(self, name):
                 check_integer(owner, name, count, low=1)
@@ -122,6 +127,7 @@ SCALES = {
         patch_seeds=8,
     ),
     "full": StabilitySettings(
+        clip=10.0,
         test=4096,
         times=100,
         dimensions=(50, 100, 200, 400),
