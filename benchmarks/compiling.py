@@ -1,0 +1,111 @@
+"""What compiling a study's programs costs, and what XLA's options do to it and to the run; JSON on stdout.
+
+    python benchmarks/compiling.py --study stability --scale full --programs 6
+
+A few of the study's programs (evenly taken from its plan for this device) are compiled with each set of options, once while the device
+rests and once while it multiplies matrices without end, and then run, cut short, to see whether they have become slower. On a GPU XLA times
+alternatives of every matrix product on the device itself ("autotuning"), which is slow where the device is busy.
+"""
+
+import argparse
+import json
+import threading
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "no autotuning": {"xla_gpu_autotune_level": 0},
+    "no autotuning, library products": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
+    "library products": {"xla_gpu_enable_triton_gemm": False},
+}
+
+
+def chosen_chunks(study: str, scale: str, count: int, steps: int) -> list[Any]:
+    """Chunks of different programs, evenly from the plan, with at most `steps` steps."""
+    from separatrix.engine import Sweep, find_device, make_plan
+    from separatrix.studies.registry import find_study
+
+    found = find_study(study)
+    trials = [t for sweep in found.sweeps(found.scales[scale]).values() for t in sweep]
+    cut = tuple(t.replace(learner=t.learner.replace(steps=min(t.learner.steps, steps))) for t in trials)
+    first: dict[str, Any] = {}
+    for chunk in make_plan(Sweep(cut), find_device()).chunks:
+        first.setdefault(chunk.program, chunk)
+    every = list(first.values())
+    return every[:: max(1, len(every) // count)][:count]
+
+
+class Busy:
+    """Keeps the device at work while it is entered."""
+
+    def __enter__(self) -> "Busy":
+        self.stop = False
+        matrix = jnp.ones((4096, 4096))
+        product = jax.jit(lambda a: a @ a / 4096)
+
+        def work() -> None:
+            now = matrix
+            while not self.stop:
+                now = jax.block_until_ready(product(now))
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop = True
+        self.thread.join()
+
+
+def measure(chunk: Any, options: dict[str, Any], busy: bool) -> dict[str, Any]:
+    """Seconds to compile the chunk's program and (device at rest) to run it."""
+    from separatrix.engine import programs
+
+    programs.COMPILER_OPTIONS[jax.default_backend()] = options
+    made = programs.Programs()
+    if busy:
+        with Busy():
+            made.prepare([(chunk.trials[0], chunk.frame, chunk.batch)], threads=1)
+            made._program(chunk.trials[0], chunk.frame, chunk.batch)
+        return {"compile_seconds": made.tally.compile_seconds}
+    made.run(list(chunk.trials), chunk.frame, chunk.batch)
+    compiled = made.tally.compile_seconds
+    begin = time.perf_counter()
+    made.run(list(chunk.trials), chunk.frame, chunk.batch)
+    return {"compile_seconds": compiled, "run_seconds": time.perf_counter() - begin}
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON where that is asked for."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--study", default="signal")
+    arguments.add_argument("--scale", default="full")
+    arguments.add_argument("--programs", type=int, default=4)
+    arguments.add_argument("--steps", type=int, default=500, help="at most so many steps a trial")
+    arguments.add_argument("--sets", default="", help="sets of options whose name begins with this")
+    arguments.add_argument("--out", default="", help="a file for the figures as JSON")
+    given = arguments.parse_args()
+    jax.config.update("jax_enable_compilation_cache", False)
+    figures = []
+    print("| program | options | compile, at rest | compile, busy | run |\n|---|---|---|---|---|")
+    for chunk in chosen_chunks(given.study, given.scale, given.programs, given.steps):
+        name = f"{type(chunk.frame.task).__name__} {chunk.frame.network.connectivity}, n = {chunk.frame.samples}, batch {chunk.batch}"
+        for words, options in OPTIONS.items():
+            if words.startswith(given.sets):
+                rest, busy = measure(chunk, options, busy=False), measure(chunk, options, busy=True)
+                figures.append({"program": name, "options": words, **rest, "compile_seconds_busy": busy["compile_seconds"]})
+                print(
+                    f"| {name} | {words} | {rest['compile_seconds']:.1f} | {busy['compile_seconds']:.1f} | {rest['run_seconds']:.3f} |",
+                    flush=True,
+                )
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            json.dump({"benchmark": "compiling", "device": jax.devices()[0].device_kind, "figures": figures}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
