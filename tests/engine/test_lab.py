@@ -185,7 +185,8 @@ def test_a_worker_that_fails_is_one_sentence_and_not_a_hang(tmp_path, monkeypatc
 def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
     fake_worker(tmp_path, monkeypatch, "os._exit(1) if os.environ['SEPARATRIX_WORKER'] == '1' else time.sleep(600)")
     with Workers(2) as workers:
-        source = workers.run(make_plan(tiny(seeds=6), Device("cpu", workers=2)))
+        # Two programs: a worker is given no program that the other one has.
+        source = workers.run(make_plan(tiny(samples=[12, 64], seeds=6), Device("cpu", workers=2)))
         with pytest.raises(SeparatrixError, match="ended unexpectedly"):
             next(iter(source))
         assert workers._processes == []

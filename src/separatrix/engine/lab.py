@@ -17,6 +17,7 @@ import jax
 
 from separatrix import __version__
 from separatrix.engine.cluster import Cluster, DaskRunner
+from separatrix.engine.desk import Hint, hints_of
 from separatrix.engine.files import alone
 from separatrix.engine.ledger import DamagedPart, Ledger, Table, table_of, write_json
 from separatrix.engine.local import Finished, Workers, run_here
@@ -24,6 +25,7 @@ from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.sweep import Sweep
+from separatrix.engine.trial import Trial
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.notes import Note
 from separatrix.spec import importable
@@ -82,6 +84,7 @@ class Lab:
         self._calculations: dict[str, Any] = {}
         self._programs = Programs()
         self._workers: Workers | None = None
+        self._expected: list[Hint] = []  # until a trial is missing
         self._dask = (
             None if self.cluster is None else DaskRunner(self.cluster, self.workers, None if self.folder is None else str(self.folder))
         )
@@ -105,6 +108,7 @@ class Lab:
             self._dask.close()
         if self._workers is not None:
             self._workers.__exit__()
+            self._collect()
             self._workers = None
 
     @property
@@ -138,6 +142,50 @@ class Lab:
                 raise ShardWaits(self.shard, len(sweep) - len(table))
             return table
         return table_of(self._memory[each] for each in identities if each in self._memory)
+
+    def start(self) -> None:
+        """Start worker processes now, where a sweep would start them: they import while this process plans.
+
+        Not where the ledger holds rows already, since then there may be nothing to run.
+
+        >>> lab = Lab()
+        >>> lab.start()  # in memory small sweeps run in this process
+        """
+        if self._works_ahead() and self.ledger is not None and not self.ledger.files():
+            self._made().start()
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """Name trials that will probably be run: worker processes that have nothing else to do compile their programs.
+
+        This changes no row: a program depends on its trials alone. Where the ledger holds rows already, nothing is compiled before the
+        first trial is missing.
+
+        >>> lab = Lab()
+        >>> lab.expect(())
+        """
+        if not self._works_ahead() or self.ledger is None:
+            return
+        if self.ledger.files():
+            trials = list(trials)
+            done = self._mended(lambda ledger: ledger.done(trial.identity for trial in trials))
+            self._expected += hints_of((trial for trial in trials if trial.identity not in done), self.device)
+        else:
+            self._made().start()
+            self._made().expect(hints_of(trials, self.device))
+
+    def _works_ahead(self) -> bool:
+        """Whether sweeps run in worker processes of this machine."""
+        return self.workers != 0 and self._dask is None and not self.device.batched and not self._spent()
+
+    def _made(self) -> Workers:
+        if self._workers is None:
+            self._workers = Workers(self.device.workers)
+        return self._workers
+
+    def _collect(self) -> None:
+        """Count what workers compiled ahead."""
+        if self._workers is not None:
+            self.tally = self.tally.add(self._workers.collect())
 
     def _mended(self, ask: Callable[[Ledger], Any]) -> Any:
         """What the ledger answers once parts that turn out to be damaged are set aside."""
@@ -184,6 +232,7 @@ class Lab:
             kept = "kept; the same command goes on from there" if self.ledger else "done"
             raise SeparatrixError(f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}") from None
         finally:
+            self._collect()
             if done < total:
                 self.complete = False
                 self.close()
@@ -209,9 +258,11 @@ class Lab:
         if local or (self.workers is None and self.ledger is None and plan.flops < 1e10):
             use_compilation_cache()
             return run_here(plan, self._programs)
-        if self._workers is None:
-            self._workers = Workers(plan.device.workers)
-        return self._workers.run(plan)
+        workers = self._made()
+        if self._expected and not self._spent():
+            workers.expect(self._expected)
+            self._expected = []
+        return workers.run(plan)
 
     def _keep(self, rows: list[dict[str, Any]]) -> None:
         if self.ledger is not None:
@@ -229,6 +280,7 @@ class Lab:
 
     def manifest(self) -> dict[str, Any]:
         """What ran, on what, and what it cost."""
+        self._collect()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         return {
             "command": self.command,

@@ -1,6 +1,5 @@
 """Running chunks on this machine: in this process, or in one single-threaded worker process per core."""
 
-import collections
 import contextlib
 import json
 import os
@@ -9,16 +8,16 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import jax
 
+from separatrix.engine.desk import Desk, Hint
 from separatrix.engine.plan import Chunk, Plan, cores
 from separatrix.engine.programs import Programs, Tally
 from separatrix.engine.trial import Trial
 from separatrix.errors import SeparatrixError
-from separatrix.spec import to_message
 
 
 def environment(base: dict[str, str]) -> dict[str, str]:
@@ -86,8 +85,9 @@ def run_fitting(trials: list[Trial], frame: Trial, batch: int, programs: Program
             batch = max(1, batch // 2)
 
 
-def _end(processes: list[subprocess.Popen[str]]) -> None:
+def _end(processes: list[subprocess.Popen[str]], desk: Desk) -> None:
     """Kill worker processes and wait for them."""
+    desk.close()
     for process in processes:
         process.kill()
     for process in processes:
@@ -97,6 +97,47 @@ def _end(processes: list[subprocess.Popen[str]]) -> None:
                 if pipe is not None:
                     pipe.close()
     processes.clear()
+
+
+class _Wire:
+    """The pipes of a worker process: one thread for each of its lanes writes, one reads."""
+
+    def __init__(self, process: subprocess.Popen[str], desk: Desk, answers: queue.SimpleQueue[dict[str, Any]]):
+        self.process, self.desk, self.answers = process, desk, answers
+        self._writing = threading.Lock()
+        number = desk.join()
+        ran, prepared = queue.SimpleQueue[bool](), queue.SimpleQueue[bool]()  # True when an answer has come, False at the end
+        for target, given in (
+            (self._lane, (desk.chunk, number, ran)),
+            (self._lane, (desk.hint, number, prepared)),
+            (self._read, (ran, prepared)),
+        ):
+            threading.Thread(target=target, args=given, daemon=True).start()
+
+    def _lane(self, take: Callable[[int], Chunk | Hint | None], number: int, answered: queue.SimpleQueue[bool]) -> None:
+        assert self.process.stdin is not None
+        while (task := take(number)) is not None:
+            with self._writing, contextlib.suppress(OSError, ValueError):  # who reads notices that the worker is gone
+                self.process.stdin.write(json.dumps(task.message()) + "\n")
+                self.process.stdin.flush()
+            if not answered.get():
+                return
+
+    def _read(self, ran: queue.SimpleQueue[bool], prepared: queue.SimpleQueue[bool]) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            # A worker killed while it answers leaves a part of a line.
+            while (line := self.process.stdout.readline()).endswith("\n"):
+                answer = json.loads(line)
+                if "prepared" in answer:
+                    self.desk.count(Tally(**answer["prepared"]))
+                    prepared.put(True)
+                else:
+                    self.answers.put(answer)
+                    ran.put(True)
+        self.answers.put({"error": "a worker process ended unexpectedly"})
+        ran.put(False)
+        prepared.put(False)
 
 
 class Workers:
@@ -110,88 +151,53 @@ class Workers:
     def __init__(self, count: int):
         self.count = count
         self._processes: list[subprocess.Popen[str]] = []
-        self._known: list[set[str]] = []  # the programs that each worker has, from all sweeps so far
-        weakref.finalize(self, _end, self._processes)  # also for a laboratory that nobody closed
+        self._desk = Desk()
+        self._answers = queue.SimpleQueue[dict[str, Any]]()
+        self._end = weakref.finalize(self, _end, self._processes, self._desk)  # also for a laboratory that nobody closed
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _end(self._processes)
-        self._known.clear()
+        self._end()
 
-    def _start(self) -> None:
-        for number in range(len(self._processes), self.count):
-            self._processes.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "separatrix.engine.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    encoding="utf-8",
-                    env=environment(dict(os.environ)) | {"SEPARATRIX_WORKER": str(number)},
-                    start_new_session=True,  # Ctrl-C is the driver's to handle
-                )
+    def start(self) -> None:
+        """Start the processes, which takes them a few seconds, unless they are there."""
+        for number in range(len(self._processes), self.count if self._end.alive else 0):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "separatrix.engine.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                env=environment(dict(os.environ)) | {"SEPARATRIX_WORKER": str(number)},
+                start_new_session=True,  # Ctrl-C is the driver's to handle
             )
-            self._known.append(set())
+            self._processes.append(process)
+            _Wire(process, self._desk, self._answers)
+
+    def expect(self, hints: Iterable[Hint]) -> None:
+        """Have workers, once they are started, compile programs while they have nothing else to do."""
+        self._desk.expect(hints)
+
+    def collect(self) -> Tally:
+        """What compiling ahead cost since the last time."""
+        return self._desk.collect()
 
     def run(self, plan: Plan) -> Iterator[Finished]:
         """Run chunks as workers become free; results come in the order in which they are finished."""
-        self._start()
-        waiting, answers = list(plan.chunks), queue.SimpleQueue[dict[str, Any]]()
-        lock, known = threading.Lock(), list(self._known)
-
-        def take(number: int) -> Chunk | None:
-            with lock:
-                if not waiting:
-                    return None
-                taken = set().union(*known)
-                left = collections.Counter[str]()
-                for each in waiting:
-                    left[each.program] += each.flops / plan.device.flops
-                # A program that another worker has is compiled again only where the time that saves is longer.
-                order = [
-                    next((i for i, chunk in enumerate(waiting) if chunk.program in known[number]), None),
-                    next((i for i, chunk in enumerate(waiting) if chunk.program not in taken), None),
-                    next((i for i, chunk in enumerate(waiting) if left[chunk.program] > plan.device.compile_seconds), None),
-                ]
-                found = next((i for i in order if i is not None), None)
-                if found is None:
-                    return None
-                chunk = waiting.pop(found)
-                known[number].add(chunk.program)
-                return chunk
-
-        def serve(number: int) -> None:
-            process = self._processes[number]
-            assert process.stdin is not None
-            assert process.stdout is not None
-            while (chunk := take(number)) is not None:
-                message = {"trials": [to_message(trial) for trial in chunk.trials], "frame": to_message(chunk.frame)}
-                try:
-                    process.stdin.write(json.dumps(message) + "\n")
-                    process.stdin.flush()
-                    line = process.stdout.readline()
-                except (OSError, ValueError):
-                    line = ""
-                whole = line.endswith("\n")  # a worker killed while it answers leaves a part of a line
-                answers.put(json.loads(line) if whole else {"error": "a worker process ended unexpectedly"})
-                if not whole:
-                    return
-
-        threads = [threading.Thread(target=serve, args=(n,), daemon=True) for n in range(len(self._processes))]
-        for thread in threads:
-            thread.start()
+        self.start()
+        if not self._processes:
+            raise SeparatrixError("these worker processes have ended; make others")
+        self._desk.post(plan)
         complete = False
         try:
             for _ in range(len(plan.chunks)):
-                answer = answers.get()
+                answer = self._answers.get()
                 if "error" in answer:
                     raise SeparatrixError(answer["error"])
                 yield Finished(answer["rows"], Tally(**answer["tally"]))
             complete = True
         finally:
-            with lock:
-                waiting.clear()
             if not complete:
                 self.__exit__()

@@ -2,11 +2,12 @@
 
 import dataclasses
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, is_heavy, structure
 from separatrix.engine.trial import Trial
+from separatrix.spec import to_message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +64,10 @@ class Chunk:
     def flops(self) -> float:
         """The work of the whole chunk."""
         return self.cost.flops * len(self.trials)
+
+    def message(self) -> dict[str, Any]:
+        """As it is told to a worker process."""
+        return {"trials": [to_message(trial) for trial in self.trials], "frame": to_message(self.frame)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +129,33 @@ BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same p
 HEAVY_TRIAL = 1e12  # operations; batches of such trials are not topped up with copies, which would cost more than another program
 
 
+def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial, str, Trial]]:
+    """Each trial with the identity of its program and with its frame.
+
+    >>> import separatrix as sx
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
+    >>> sorted({frame.samples for _, _, frame in framed(sweep, Device("cpu").rounding)})
+    [32, 128]
+    """
+    found: dict[tuple[Any, ...], tuple[str, Trial]] = {}  # many trials differ in their seed or sample size only: look at each kind once
+    heavy: dict[tuple[Any, ...], bool] = {}
+    held: list[Trial] = []  # parts are told apart by their addresses, and must live as long as these are compared
+    for trial in trials:
+        # Trials of a sweep share their parts, so that equal parts are mostly the same object.
+        fields = vars(trial)  # one look instead of six: a module's attributes are slow, and sweeps are long
+        parts = (id(fields["task"]), id(fields["network"]), id(fields["learner"]), id(fields["measure"]))
+        kind = (*parts, fields["precision"], rounding.samples_up(fields["samples"]))
+        if kind not in heavy:
+            heavy[kind] = is_heavy(trial, rounding)
+            held.append(trial)
+        if heavy[kind]:  # its sample size is not rounded
+            kind = (*kind, fields["samples"])
+        if kind not in found:
+            frame = frame_of(trial, rounding)
+            found[kind] = structure(frame), frame
+        yield trial, *found[kind]
+
+
 def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     """Group trials by program and cut the groups into chunks.
 
@@ -137,23 +169,9 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     """
     groups: dict[str, list[Trial]] = {}
     frames: dict[str, Trial] = {}
-    programs: dict[tuple[Any, ...], str] = {}  # many trials differ in their seed or sample size only: look at each kind once
-    heavy: dict[tuple[Any, ...], bool] = {}
-    rounding = device.rounding
-    for trial in sweep:
-        # Trials of a sweep share their parts, so that equal parts are mostly the same object; the sweep keeps them alive meanwhile.
-        fields = vars(trial)  # one look instead of six: a module's attributes are slow, and sweeps are long
-        parts = (id(fields["task"]), id(fields["network"]), id(fields["learner"]), id(fields["measure"]))
-        kind = (*parts, fields["precision"], rounding.samples_up(fields["samples"]))
-        if kind not in heavy:
-            heavy[kind] = is_heavy(trial, rounding)
-        if heavy[kind]:  # its sample size is not rounded
-            kind = (*kind, fields["samples"])
-        if kind not in programs:
-            frame = frame_of(trial, rounding)
-            programs[kind] = structure(frame)
-            frames.setdefault(programs[kind], frame)
-        groups.setdefault(programs[kind], []).append(trial)
+    for trial, program, frame in framed(sweep, device.rounding):
+        groups.setdefault(program, []).append(trial)
+        frames.setdefault(program, frame)
 
     chunks: list[Chunk] = []
     for key, trials in groups.items():

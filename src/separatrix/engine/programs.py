@@ -15,6 +15,9 @@ from separatrix.engine.sweep import structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.learners import Status
 
+# XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
+COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
+
 
 @dataclasses.dataclass
 class Tally:
@@ -115,6 +118,27 @@ class Programs:
             self.tally.programs += 1
         pool.shutdown(wait=False)
 
+    def have(self, trial: Trial, frame: Trial, batch: int = 1) -> Tally:
+        """Compile a program in this thread, unless it is there; what that cost. `run`, in another thread, waits for it if it must.
+
+        >>> import separatrix as sx
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+        >>> programs = Programs()
+        >>> programs.have(trial, trial).programs, programs.have(trial, trial).programs
+        (1, 0)
+        """
+        key, future = (structure(frame), batch), concurrent.futures.Future[Any]()
+        if self._compiled.setdefault(key, future) is not future:
+            return Tally()
+        begin = time.perf_counter()
+        try:
+            future.set_result(_compile(trial, frame, batch))
+        except BaseException as error:
+            del self._compiled[key]
+            future.set_exception(error)
+            raise
+        return Tally(programs=1, compile_seconds=time.perf_counter() - begin)
+
     def cancel(self) -> None:
         """Forget the programs whose compilation has not begun."""
         self._compiled = {key: future for key, future in self._compiled.items() if not future.cancel()}
@@ -150,7 +174,8 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     # Stored arrays are an argument that all trials of a batch share: neither constants of the program nor copied for each trial.
     arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
-    return jax.jit(program).lower(*_given([trial] * batch, batch), arrays).compile()
+    lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
+    return lowered.compile(compiler_options=COMPILER_OPTIONS.get(jax.default_backend()))
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:

@@ -1,9 +1,13 @@
 """A worker process: reads chunks as JSON lines from its standard input, answers with rows on its standard output.
 
+A line may also ask it to `prepare` a program that will be wanted. That is done beside the chunks, which wait for it only where they need
+that very program.
+
 It holds one core: XLA's own threads are off, so that workers do not fight for cores and a trial's arithmetic does not depend on
 how many cores there are. It ends when its standard input closes — that is, also when the driver is killed.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -33,20 +37,35 @@ def main() -> None:
         available = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]})
 
-    from separatrix.engine.programs import Programs, use_compilation_cache
+    from separatrix.engine.programs import Programs, Tally, use_compilation_cache
     from separatrix.errors import SeparatrixError
     from separatrix.spec import from_message
 
     use_compilation_cache()
     programs = Programs()
+    speaking = threading.Lock()
+
+    def say(answer: dict[str, Any]) -> None:
+        with speaking:
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+
+    def prepare(message: dict[str, Any]) -> None:
+        cost = Tally()
+        with contextlib.suppress(Exception):  # the chunk that needs this program will fail as well, and say why
+            cost = programs.have(from_message(message["prepare"]), from_message(message["frame"]))
+        say({"prepared": vars(cost)})
+
     while True:
         with ready:
             while not lines:
                 ready.wait()
             line = lines.pop(0)
         message = json.loads(line)
-        before = programs.tally
-        programs.tally = type(before)()
+        if "prepare" in message:
+            threading.Thread(target=prepare, args=(message,), daemon=True).start()
+            continue
+        programs.tally = Tally()
         answer: dict[str, Any]
         try:
             trials = [from_message(each) for each in message["trials"]]
@@ -55,9 +74,7 @@ def main() -> None:
             answer = {"error": str(error)}
         except Exception as error:
             answer = {"error": f"a worker failed with {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-        answer["tally"] = vars(programs.tally)
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+        say(answer | {"tally": vars(programs.tally)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Running studies: from names and a scale to claims.json and one outcome file a study."""
 
+import contextlib
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,18 @@ def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
     return {job.study.name: lab.plan(sum(job.study.sweeps(job.settings).values(), Sweep(()))) for job in run}
 
 
+def expect_job(job: Job, lab: Lab) -> None:
+    """Tell the laboratory what a study will probably run, so that idle workers compile it ahead.
+
+    For quick runs, which mostly wait for compilers; the sweeps of larger scales take up to half a minute to be built.
+
+    >>> from separatrix.engine import Lab
+    >>> expect_job(jobs(["signal-first"], "quick")[0], Lab(workers=0))
+    """
+    with contextlib.suppress(SeparatrixError):  # the study itself says what is wrong
+        lab.expect(itertools.chain.from_iterable(job.study.sweeps(job.settings).values()))
+
+
 def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> list[dict[str, Any]]:
     """Run studies one after another; write outcomes and claims as they come, so that an interrupted run keeps them.
 
@@ -78,6 +92,8 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     if lab.ledger is None:
         raise SeparatrixError("studies need an output folder")
     folder = lab.ledger.folder
+    if run:
+        lab.start()
     claims: list[dict[str, Any]] = []
     with explained("make the folder of outcomes"):
         (folder / "outcomes").mkdir(exist_ok=True)
@@ -85,6 +101,8 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
         with telling(lab, [job.study.name for job in run]):
             for job in run:
                 tell(lab, study=job.study.name, what="", done=0, total=0)
+                if scale == "quick":
+                    expect_job(job, lab)
                 outcome = job.study.conclude(lab, job.settings).plain()
                 about = {"scale": scale, "seed": seed, "command": command}
                 head = {"study": job.study.name, "title": job.study.title, "summary": job.study.summary, **about}

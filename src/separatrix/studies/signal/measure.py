@@ -176,14 +176,20 @@ def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[TuningKey, Tuned]) ->
 
 def measure_two_step(lab: Lab, s: SignalSettings) -> dict[CellKey, Found]:
     """The threshold of the paper's two-step algorithm for the CNN and the LCN at the base cell of the first regime."""
-    regime = s.regimes[0]
-    queries: dict[Any, Query] = {}
-    for network in ("CNN", "LCN"):
-        cell = CellKey(regime, network, s.base_patches, s.base_dimension)
-        task = s.task(regime, cell.patches, cell.dimension)
-        queries[cell] = _two_step_query(s, cell, task)
+    queries: dict[Any, Query] = {**two_step_queries(s)}
     found: dict[Any, Found] = find_thresholds(lab, queries, "two-step algorithm", s.round, PROBES)
     return found
+
+
+def two_step_queries(s: SignalSettings) -> dict[CellKey, Query]:
+    """The searches of the two-step algorithm.
+
+    >>> [cell.network for cell in two_step_queries(SignalSettings())]
+    ['CNN', 'LCN']
+    """
+    regime = s.regimes[0]
+    cells = [CellKey(regime, network, s.base_patches, s.base_dimension) for network in ("CNN", "LCN")]
+    return {cell: _two_step_query(s, cell, s.task(regime, cell.patches, cell.dimension)) for cell in cells}
 
 
 def _two_step_query(s: SignalSettings, cell: CellKey, task: SignalTask) -> Query:

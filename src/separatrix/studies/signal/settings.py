@@ -60,6 +60,8 @@ class SignalSettings:
         for name in ("patches", "dimensions", "full_patches", "full_dimensions", "map_places"):
             for count in getattr(self, name):
                 check_integer("the signal study", name, count, low=1)
+        if len(set(self.map_places)) == 1:
+            raise ParameterError("the signal study", "map_places", "at least two different numbers, or none", self.map_places)
         check_number("the signal study", "noise", self.noise, low=0, open_low=True)
         check_number("the signal study", "bias", self.bias, low=0)
         check_number("the signal study", "width", self.width, low=0.05)

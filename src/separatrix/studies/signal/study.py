@@ -8,7 +8,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.inference import PowerLaw, Ranking, cell_of, fit_exponents, rank_laws, standard_laws
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.search import Found
+from separatrix.studies.search import Found, Query
 from separatrix.studies.signal import claims as c
 from separatrix.studies.signal import figures as f
 from separatrix.studies.signal.flatness import fall, is_flat
@@ -22,6 +22,7 @@ from separatrix.studies.signal.measure import (
     tune,
     tuning_keys,
     tuning_sweep,
+    two_step_queries,
 )
 from separatrix.studies.signal.recipes import NETWORKS, Recipe
 from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
@@ -52,10 +53,9 @@ class SignalStudy(Study[SignalSettings]):
         for regime in s.regimes:
             for network in NETWORKS:
                 for cell in s.cells(network):
-                    query = cell_query(s, CellKey(regime, network, *cell), Recipe())
-                    size = int(query.plan.start or query.plan.minimum)
-                    seeds = seeds_from(s.seed, s.trials)
-                    out[f"{regime} {network} {cell}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds))
+                    out[f"{regime} {network} {cell}"] = search_sweep(s, cell_query(s, CellKey(regime, network, *cell), Recipe()))
+        for cell, query in two_step_queries(s).items():
+            out[f"two steps {cell.network}"] = search_sweep(s, query)
         return out | sketch_sweeps(s)
 
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
@@ -134,6 +134,17 @@ class SignalStudy(Study[SignalSettings]):
                     where = f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}"
                     notes.append(dataclasses.replace(note, message=f"{where}: {note.message}"))
         return tuple(notes)
+
+
+def search_sweep(s: SignalSettings, query: Query) -> Sweep:
+    """The most trials that a search may buy, at the size where it begins.
+
+    >>> len(search_sweep(SignalSettings(), cell_query(SignalSettings(), CellKey("fixed", "CNN", 8, 8), Recipe())))
+    40
+    """
+    seeds = seeds_from(s.seed, s.trials)
+    first = query.trial(int(query.plan.start or query.plan.minimum), seeds[0])
+    return Sweep(tuple(first.at_seeds(seeds)))
 
 
 def search_plan_start(s: SignalSettings, key: TuningKey) -> float:

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.theory.patterns.common import Condition, Values, exponential, flags, grid, plain
+from separatrix.theory.common import Condition, Values, exponential, flags, grid, plain
 from separatrix.theory.patterns.readout import needed_filters
 
 _LN2 = float(np.log(2.0))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer, check_number
-from separatrix.theory.patterns.common import exponential, log_binomial
+from separatrix.theory.common import exponential, log_binomial
 from separatrix.theory.patterns.fourier_gradient import turned, wave_blocks
 from separatrix.theory.patterns.fourier_series import build_waves
 from separatrix.theory.patterns.units import UnitActivation

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln
 
-from separatrix.theory.patterns.common import log_binomial
+from separatrix.theory.common import log_binomial
 from separatrix.theory.patterns.units import UnitActivation
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.theory.patterns.common import Condition, Values, exponential, flags, grid, log_binomial, plain
+from separatrix.theory.common import Condition, Values, exponential, flags, grid, log_binomial, plain
 
 
 @dataclasses.dataclass(frozen=True)

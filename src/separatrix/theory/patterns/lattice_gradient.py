@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer, check_number
-from separatrix.theory.patterns.common import exponential, log_binomial
+from separatrix.theory.common import exponential, log_binomial
 from separatrix.theory.patterns.parity_gradient import ParityGradient, check_units, symmetric_zeros
 from separatrix.theory.patterns.units import UnitActivation
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_number
-from separatrix.theory.patterns.common import Condition, Values, grid, plain
+from separatrix.theory.common import Condition, Values, grid, plain
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer
-from separatrix.theory.patterns.common import exponential
+from separatrix.theory.common import exponential
 from separatrix.theory.patterns.units import UnitActivation
 from separatrix.theory.patterns.walsh import check_cube, preactivations, unit_blocks, walsh_hadamard
 

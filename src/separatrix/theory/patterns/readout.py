@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.signal import fftconvolve
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
-from separatrix.theory.patterns.common import Values, exponential, grid, plain
+from separatrix.theory.common import Values, exponential, grid, plain
 
 LARGEST_CHECK = 24
 LARGEST_PATTERNS = 20

@@ -93,17 +93,25 @@ def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15
     _check(patches, noise)
     check_number("the LSA activation", "bias", bias, low=0)
     check_number("true_signal_risk", "strength", strength, low=-1, high=1)
+    transform = np.fft.rfft(np.fft.ifftshift(_mass(patches, noise, bias, cells, strength))) * _others(patches, noise, bias, cells)
+    total = np.fft.fftshift(np.fft.irfft(transform, cells))
+    return float(np.clip(total[: cells // 2].sum() + 0.5 * total[cells // 2], 0.0, 1.0))
+
+
+@functools.lru_cache(maxsize=16)
+def _others(patches: int, noise: float, bias: float, cells: int) -> np.ndarray:
+    """The transform of the sum over the patches without a signal, which searches need for one filter after another."""
+    return np.fft.rfft(np.fft.ifftshift(_mass(patches, noise, bias, cells, 0.0))) ** (patches - 1)
+
+
+def _mass(patches: int, noise: float, bias: float, cells: int, mean: float) -> np.ndarray:
+    """The distribution of one patch's activation on the lattice of the sum."""
     reach = 1.0 + noise * (9.0 + 9.0 * math.sqrt(patches))
     step = 2.0 * reach / cells
     centre = (np.arange(cells) - cells // 2) * step
 
-    def mass(mean: float) -> np.ndarray:
-        # The activation maps [-b, b] to 0 and shifts the rest towards 0 by b.
-        def below(edge: np.ndarray) -> np.ndarray:
-            return ndtr((edge + np.where(edge > 0, bias, -bias) - mean) / noise)
+    # The activation maps [-b, b] to 0 and shifts the rest towards 0 by b.
+    def below(edge: np.ndarray) -> np.ndarray:
+        return ndtr((edge + np.where(edge > 0, bias, -bias) - mean) / noise)
 
-        return below(centre + step / 2) - below(centre - step / 2)
-
-    transform = np.fft.rfft(np.fft.ifftshift(mass(strength))) * np.fft.rfft(np.fft.ifftshift(mass(0.0))) ** (patches - 1)
-    total = np.fft.fftshift(np.fft.irfft(transform, cells))
-    return float(np.clip(total[: cells // 2].sum() + 0.5 * total[cells // 2], 0.0, 1.0))
+    return below(centre + step / 2) - below(centre - step / 2)

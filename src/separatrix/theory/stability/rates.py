@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError
-from separatrix.theory.patterns.common import Condition, Values, flags, grid, plain
+from separatrix.theory.common import Condition, Values, flags, grid, plain
 
 SHATTERING = "Neural Shattering, arXiv 2506.20779"
 GEOMETRY = "Data Geometry, arXiv 2510.18120"

@@ -1,11 +1,10 @@
-"""What the bounds on k-patterns share: checked grids of parameters, conditions, and logarithms of large numbers."""
+"""What bounds share: checked grids of parameters, conditions, and logarithms of large numbers."""
 
 import dataclasses
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from separatrix.errors import check_integer, check_number
 
@@ -89,6 +88,8 @@ def log_binomial(total: ArrayLike, chosen: ArrayLike) -> np.ndarray:
     >>> float(log_binomial(3, 4))
     -inf
     """
+    from scipy.special import gammaln  # here, because worker processes read this module and count nothing
+
     total, chosen = np.broadcast_arrays(np.asarray(total, np.float64), np.asarray(chosen, np.float64))
     inside = (chosen >= 0) & (chosen <= total)
     safe = np.where(inside, chosen, 0.0)
