@@ -85,26 +85,6 @@ def test_chunks_do_not_wait_for_hints_and_need_none():
     assert desk.hint(0) is None
 
 
-def test_a_search_that_climbs_is_met_at_the_next_size_and_only_where_hints_are_wanted():
-    desk = desk_of()
-    desk.post(make_plan(SIZES, CPU))
-    assert ended(desk.hint, 0)
-    desk.close()
-    desk = desk_of()
-    desk.expect([])
-    desk.post(make_plan(tiny(samples=12), CPU))
-    assert desk._hint(0) is None  # one size is no climb
-    desk.post(make_plan(tiny(samples=64), CPU))
-    assert desk._hint(0).frame.samples == 512
-    desk.close()
-
-
-def test_trials_that_draw_their_samples_as_they_go_have_no_larger_neighbour():
-    online = sx.Learner(rate=1.0, steps=6, oracle="online", batch=8)
-    (hint,) = hints_of(tiny(learner=online, samples=0), CPU)
-    assert hint.larger(CPU) is None
-
-
 def fake_worker(folder, monkeypatch, body):
     """Have workers run `body` instead, which sees each `message` it is sent."""
     script = folder / "worker.py"

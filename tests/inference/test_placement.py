@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from separatrix.errors import ParameterError
-from separatrix.inference import SearchPlan, Tally, estimate_threshold, merge, propose, propose_batch, stop_reason
+from separatrix.inference import Proposal, SearchPlan, Tally, estimate_threshold, merge, propose, propose_batch, stop_reason
 from separatrix.inference.synthetic import SyntheticLearner
 
 PLAN = SearchPlan(minimum=8, maximum=4096, width=0.6)
@@ -110,3 +110,10 @@ def test_wrong_use_gets_one_sentence():
         propose([], 0, PLAN)
     with pytest.raises(ParameterError, match="`start` of SearchPlan"):
         SearchPlan(minimum=8, maximum=64, start=100)
+
+
+def test_a_first_level_at_one_half_is_followed_by_its_neighbours():
+    plan = SearchPlan(minimum=2, maximum=4096, start=64)
+    assert propose([Tally(64, 2, 4)], batch=20, plan=plan) == [Proposal(32, 4), Proposal(128, 4)]
+    assert propose([Tally(64, 2, 4)], batch=4, plan=plan) == [Proposal(32, 4)]
+    assert propose([Tally(4096, 2, 4)], batch=20, plan=plan) == [Proposal(2048, 4)]

@@ -6,13 +6,15 @@ import pytest
 
 from separatrix.engine import Lab
 from separatrix.errors import ParameterError
+from separatrix.studies.search import find_thresholds
 from separatrix.studies.signal.settings import SCALES, SignalSettings
-from separatrix.studies.signal.sketch import map_settings, sketch_map, sketch_sweeps
+from separatrix.studies.signal.sketch import map_settings, sketch, sketch_queries
 
 
 def test_the_sketch_draws_every_place_and_says_that_it_is_one():
     s = SignalSettings(map_places=(1, 3), round=60)
-    (figure,), (note,) = sketch_map(Lab(workers=0), s)
+    found = find_thresholds(Lab(workers=0), sketch_queries(s), "map", s.round)
+    (figure,), note = sketch(s, found)
     assert figure.columns == figure.rows == (1, 3)
     texts = [text for row in figure.texts for text in row]
     assert len(texts) == 4
@@ -24,8 +26,8 @@ def test_the_sketch_draws_every_place_and_says_that_it_is_one():
 def test_a_scale_without_a_map_names_the_study_that_has_one():
     s = SCALES["full"]
     assert map_settings(s) is None
-    assert sketch_sweeps(s) == {}
-    figures, (note,) = sketch_map(Lab(workers=0), s)
+    assert sketch_queries(s) == {}
+    figures, note = sketch(s, {})
     assert figures == ()
     assert "separatrix run signal-map" in note.message
 

@@ -17,7 +17,7 @@ def diagnose(
     label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of a table that holds the labels.")] = "",
     budget: Annotated[
         str, typer.Option("--budget", metavar="TIME", help="How long to work, as in 60s or 2m; more time tightens the intervals.")
-    ] = "45s",
+    ] = "55s",
     seed: Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives other splits and networks.")] = 0,
     field: Annotated[int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")] = 0,
     margin: Annotated[float, typer.Option("--margin", help="The smallest gain that counts, in points of a hundred.")] = 1.0,
@@ -37,15 +37,21 @@ def diagnose(
     from separatrix.data.labelled import read_labelled
     from separatrix.engine import Lab
     from separatrix.engine.ledger import explained
+    from separatrix.errors import check_number
     from separatrix.report import write_report
     from separatrix.studies.diagnose import Settings
     from separatrix.studies.diagnose.api import conclude
     from separatrix.studies.diagnose.bench import Bench
     from separatrix.studies.diagnose.export import export_code
     from separatrix.studies.diagnose.page import write_outcome
+    from separatrix.studies.diagnose.sights import sight
 
-    settings = Settings(seed=seed, budget=seconds_from(budget) or 45.0, field=field or None, margin=margin / 100)
+    check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in points, as it was given
+    settings = Settings(seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100)
+    _writable(export)
     rows = read_labelled(data, label=label or None)
+    if field:  # what cannot work should fail before anything is written
+        sight(rows.shape, field)
     folder = Path(out or f"results/diagnose-{_slug(Path(data).stem or 'data')}")
     command = shlex.join(["separatrix", *sys.argv[1:]])
     with progress_bar(quiet or json) as show, Lab(folder, None if workers < 0 else workers, progress=show, command=command) as lab:
@@ -75,7 +81,7 @@ def summary(found: Any) -> list[str]:
     >>> summary(Diagnosis("x", "cannot tell", ("no time",), none, none, None, 3, {}, {}, {}, {}, about, ()))[0]
     'x: cannot tell'
     """
-    from separatrix.studies.diagnose.verdict import points
+    from separatrix.studies.diagnose.explanations import points
 
     about = found.about
     lines = [f"{found.name}: {found.verdict}"]
@@ -91,8 +97,20 @@ def summary(found: Any) -> list[str]:
     lines.append(
         f"receptive field {found.receptive_field} of {tuple(found.fields) or 'one'}; {about['runs']} runs in {about['seconds']:g} s; 95 % intervals"
     )
-    lines += [f"{note.severity}: {note.message}" for note in found.notes if note.severity != "info"][:3]
+    if explained := found.explanations.line():
+        lines.append(explained)
+    lines += [f"{note.severity}: {note.message}" for note in found.notes if note.severity != "info"][:2]
     return lines
+
+
+def _writable(export: str) -> None:
+    """A minute of work should not end with a file that cannot be written."""
+    from separatrix.errors import SeparatrixError
+
+    if export and not Path(export).parent.is_dir():
+        raise SeparatrixError(f"cannot write {export}: there is no folder {Path(export).parent}")
+    if export and Path(export).is_dir():
+        raise SeparatrixError(f"cannot write {export}: it is a folder; name a file such as net.py")
 
 
 def _slug(name: str) -> str:

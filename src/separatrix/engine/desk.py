@@ -18,19 +18,13 @@ class Hint:
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
-    >>> [(hint.frame.samples, hint.larger(Device("cpu")).frame.samples) for hint in hints_of([trial], Device("cpu"))]
-    [(32, 128)]
+    >>> [hint.frame.samples for hint in hints_of([trial], Device("cpu"))]
+    [32]
     """
 
     program: str
     trial: Trial
     frame: Trial
-
-    def larger(self, device: Device) -> "Hint | None":
-        """The same at the next larger sample size that has a program of its own; None where trials draw their samples as they go."""
-        if self.frame.samples == 0:
-            return None
-        return hints_of([self.trial.replace(samples=self.frame.samples + 1)], device)[0]
 
     def message(self) -> dict[str, Any]:
         """As it is told to a worker."""
@@ -69,8 +63,6 @@ class Desk:
         self._changed = threading.Condition()
         self._waiting: list[Chunk] = []
         self._hints: list[Hint] = []
-        self._larger: dict[str, Hint | None] = {}  # of the programs that chunks have needed, the next larger one
-        self._ahead = False  # whether hints are wanted at all
         self._device = Device("cpu")
         self._open = True
         self._running: set[int] = set()  # the workers that run a chunk
@@ -92,16 +84,12 @@ class Desk:
         """Hand out the chunks of a plan."""
         with self._changed:
             self._device = plan.device
-            for chunk in plan.chunks if self._ahead else ():
-                if chunk.program not in self._larger:
-                    self._larger[chunk.program] = Hint(chunk.program, chunk.trials[0], chunk.frame).larger(plan.device)
             self._waiting = list(plan.chunks)
             self._changed.notify_all()
 
     def expect(self, hints: Iterable[Hint]) -> None:
         """Have workers that are idle compile these programs, unless one of them has them."""
         with self._changed:
-            self._ahead = True
             self._hints += hints
             self._changed.notify_all()
 
@@ -151,10 +139,7 @@ class Desk:
             return None
         taken = set[str]().union(*self.known)
         self._hints = [hint for hint in self._hints if hint.program not in taken]
-        # A search for a threshold that has run at two neighbouring sizes is climbing: the third is near.
-        climbed = {hint.program for hint in self._larger.values() if hint is not None} & self._larger.keys()
-        near = [hint for program, hint in self._larger.items() if hint is not None and program in climbed]
-        return next((hint for hint in (*self._hints, *near) if hint.program not in taken), None)
+        return self._hints[0] if self._hints else None
 
     def count(self, tally: Tally) -> None:
         """Add what a hint cost."""

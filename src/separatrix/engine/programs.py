@@ -11,12 +11,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from separatrix.engine.sweep import structure
+from separatrix.engine.sweep import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.learners import Status
 
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
+# For trials of fewer operations than LIGHT on a CPU, which wait for their compiler rather than for themselves: XLA's older way to write
+# loops compiles in two thirds of the time and runs up to a third slower.
+LIGHT_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
+LIGHT = 2e9
 
 
 @dataclasses.dataclass
@@ -175,7 +179,14 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
     lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
-    return lowered.compile(compiler_options=COMPILER_OPTIONS.get(jax.default_backend()))
+    backend = jax.default_backend()
+    options = COMPILER_OPTIONS.get(backend, {}) | (LIGHT_OPTIONS if backend == "cpu" and cost_of(frame).flops < LIGHT else {})
+    try:
+        return lowered.compile(compiler_options=options or None)
+    except jax.errors.JaxRuntimeError as error:
+        if not options or "No such compile option" not in str(error):
+            raise
+        return lowered.compile()  # options come and go with XLA's versions
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:

@@ -213,6 +213,7 @@ def _climb(grid: tuple[float, ...], first: int, batch: int, plan: SearchPlan) ->
 def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
     """The next level up while nothing succeeds, down while nothing fails; nothing once both have been seen.
 
+    A first level at which just as many succeed as should says nothing of the slope: then both of its neighbours.
     At an end of the grid it asks for enough trials to call the threshold censored.
     """
     grid = plan.grid()
@@ -227,6 +228,10 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[
     if passing and lowest.resource > grid[0]:
         reached = min(index for index, level in enumerate(grid) if level >= lowest.resource)
         return [Proposal(grid[max(reached - stride, 0)], min(plan.repetitions, batch))]
+    if len(evidence) == 1 and not (failing or passing):
+        place = min(range(len(grid)), key=lambda index: abs(grid[index] - lowest.resource))
+        beside = {grid[max(place - stride, 0)], grid[min(place + stride, len(grid) - 1)]} - {grid[place]}
+        return [Proposal(level, plan.repetitions) for level in sorted(beside)[: max(1, batch // plan.repetitions)]]
     end = highest if failing else lowest
     if (failing or passing) and end.trials < plan.censor_trials:
         return [Proposal(grid[-1] if failing else grid[0], min(plan.censor_trials - end.trials, batch))]

@@ -18,7 +18,7 @@ from separatrix.studies.diagnose.proof import read_lines, table_of
 from separatrix.studies.diagnose.training import Recipe
 from separatrix.studies.diagnose.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
 
-QUICK = Settings(budget=60.0, first=2, splits=2, width=4, field=3, recipe=Recipe(16, 16, 2, (1e-2,)))
+QUICK = Settings(budget=60.0, first=2, splits=2, width=4, field=3, recipe=Recipe(16, 16, 2, (1e-2,)), explain=False)
 
 
 def rows(count=120, shape=(6, 6), classes=3, seed=0):

@@ -11,9 +11,13 @@ from separatrix.engine import Lab
 from separatrix.notes import Note
 from separatrix.studies.diagnose.baselines import baselines
 from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, SHUFFLED, Bench, Unit
+from separatrix.studies.diagnose.explanations import Explanations
+from separatrix.studies.diagnose.matching import matched_networks
+from separatrix.studies.diagnose.patchwork import patch_geometry
 from separatrix.studies.diagnose.rounds import ARMS, choose_field, constant, curve, investigate, results
 from separatrix.studies.diagnose.saved import labels_saved
 from separatrix.studies.diagnose.settings import Settings
+from separatrix.studies.diagnose.shifts import distances, translation
 from separatrix.studies.diagnose.sights import fields_of
 from separatrix.studies.diagnose.verdict import Diagnosis, Saved
 from separatrix.studies.seeds import mean_over_seeds
@@ -47,10 +51,13 @@ def conclude(bench: Bench) -> Diagnosis:
     simple = baselines(bench)
     field = choose_field(bench)
     verdict, reasons, gains = investigate(bench, field)
+    if not any(results(bench, arm, field, bench.sizes.ladder[-1]) for arm in (FULL, LOCAL, SHARED)):
+        reasons = ("the budget ended before a network was trained",)
     curves = {str(arm): found for arm in ARMS if (found := curve(bench, arm, field))}
     fields = {each: found for each in fields_of(data.shape) if (found := _field(bench, each))}
     best = {"convolution pays": SHARED, "locality pays, sharing does not": LOCAL}.get(verdict)
     saved = _saved(bench, best or SHARED, field)
+    explained = explain(bench, field) if s.explain else Explanations()
     about = {
         "rows": len(data), "shape": list(data.shape), "kind": data.kind, "task": data.task, "classes": len(data.classes),
         "unit": "accuracy" if data.classes else "share of explained variance", "margin": s.margin, "ladder": list(bench.sizes.ladder),
@@ -58,8 +65,35 @@ def conclude(bench: Bench) -> Diagnosis:
     }  # fmt: skip
     return Diagnosis(
         data.name, verdict, reasons, gains["locality"], gains["sharing"], saved, field, gains, curves, fields, simple, about,
-        (*data.notes, *notes_of(bench, field, verdict)),
+        (*data.notes, *notes_of(bench, field, verdict), *missing(bench, explained)), explained,
     )  # fmt: skip
+
+
+def explain(bench: Bench, field: int) -> Explanations:
+    """The explanations that the rest of the budget affords, the cheap ones first; they come after the verdict and cannot change it.
+
+    >>> rng = np.random.default_rng(0)
+    >>> bench = Bench(as_labelled(rng.normal(size=(60, 8)), np.arange(60) % 2), Settings(), Lab())
+    >>> len(explain(bench, 3).geometry)  # nothing was trained, so that there is nothing to shift
+    2
+    """
+    bench.spare = 0.0
+    return Explanations(translation(bench, field), patch_geometry(bench, field), matched_networks(bench, field))
+
+
+def missing(bench: Bench, explained: Explanations) -> tuple[Note, ...]:
+    """A note on what the budget left unexplained."""
+    wanted = {"the geometry of patches": bool(explained.geometry), "networks of matched cost": len(explained.matched) == 6}
+    if bench.data.kind != "tabular" and distances(bench.data.shape):
+        wanted = {"the translation test": bool(explained.translation)} | wanted
+    without = [what for what, there in wanted.items() if not there]
+    if not without or not bench.settings.explain:
+        return ()
+    return (
+        Note(
+            "unexplained", "info", f"the budget ended before {', '.join(without)} could be measured in full; the verdict needs none of it"
+        ),
+    )
 
 
 def _field(bench: Bench, field: int) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def _parameters(bench: Bench, split: int) -> dict[str, Any]:
 def _fitted(bench: Bench, split: int) -> dict[str, float]:
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from threadpoolctl import threadpool_limits
 
     learn, _, test = bench.rows(split)
     most = max(50, min(ROWS, NUMBERS // max(1, learn.x[0].size)))
@@ -56,7 +57,8 @@ def _fitted(bench: Bench, split: int) -> dict[str, float]:
         out = {"constant": 1.0 - float(np.square(ty - y.mean()).mean() / max(float(ty.var()), 1e-12))}
         models = {"linear": Ridge(alpha=1.0 * x.shape[1] ** 0.5), "nearest neighbours": KNeighborsRegressor(min(5, count))}
     for name, model in models.items():
-        with warnings.catch_warnings():
+        # On small matrices threads cost more than they bring, and on a busy machine many times more.
+        with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")  # a linear fit that did not fully converge is still a baseline
             out[name] = float(model.fit(x, y).score(tx, ty))
     return out

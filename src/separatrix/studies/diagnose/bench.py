@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,13 +17,17 @@ from separatrix.engine import Lab
 from separatrix.engine.plan import cores
 from separatrix.engine.programs import use_compilation_cache
 from separatrix.studies.diagnose.settings import REVISION, Settings
-from separatrix.studies.diagnose.sights import Sight, controlled, fields_of, sight, whole
+from separatrix.studies.diagnose.sights import Sight, controlled, sight, whole
 from separatrix.studies.diagnose.splits import Sizes, Split, sizes_of, split_rows
-from separatrix.studies.diagnose.training import Net, Rows, initial, train
+from separatrix.studies.diagnose.training import Net, Rows, Weights, initial, train
+from separatrix.studies.diagnose.widths import COSTS, cost_of, full_width, matched
+
+KEPT = 4  # splits whose trained networks are kept for explanations
 
 
 class Arm(NamedTuple):
-    """A network under a control: "" (none), "pixels", "patches" or "labels".
+    """A network under a control: "" (none), "pixels", "patches" or "labels"; or of the width at which it costs what the shared one costs:
+    "parameters" or "products".
 
     >>> str(Arm("shared", "pixels"))
     'shared, pixels permuted'
@@ -33,6 +38,7 @@ class Arm(NamedTuple):
 
     def __str__(self) -> str:
         words = {"pixels": ", pixels permuted", "patches": ", patches permuted", "labels": ", labels shuffled"}
+        words |= {cost: f", {cost} matched" for cost in COSTS}
         return self.network + words.get(self.control, "")
 
 
@@ -84,11 +90,17 @@ class Bench:
         self.data, self.settings, self.lab = data, settings, lab
         self.sizes: Sizes = sizes_of(len(data), settings)
         self.results: dict[Unit, Result] = {}
-        self.begin = time.monotonic() if begin is None else begin
+        now = time.monotonic()
+        self.begin = now if begin is None else begin
+        # On a busy machine the page takes longer, as did all that came before.
+        self._page = max(min(1.5, 0.1 * settings.budget), min(0.6 * (now - self.begin), 0.15 * settings.budget))
         self.ended = False  # whether the budget stopped something
+        self.spare = min(3.0, 0.05 * settings.budget) if settings.explain else 0.0  # seconds that the verdict leaves to its explanations
+        self.params: dict[Unit, Weights] = {}  # of plain networks at the largest size, as far as they were trained here
         self._programs: dict[Any, Any] = {}
         self._guard, self._locks = threading.Lock(), {}
         self._seconds: dict[tuple[str, int], float] = {}
+        self._pace: dict[Any, float] = {}
         self._compiling = 0.0
         self._splits: dict[int, Split] = {}
         self._rows: dict[int, tuple[Rows, Rows, Rows]] = {}
@@ -100,7 +112,7 @@ class Bench:
     @property
     def left(self) -> float:
         """Seconds until the deadline; a little is kept for the page."""
-        return self.begin + 0.97 * self.settings.budget - min(1.5, 0.1 * self.settings.budget) - time.monotonic()
+        return self.begin + 0.97 * self.settings.budget - self._page - time.monotonic()
 
     def split(self, number: int) -> Split:
         """The rows of a split."""
@@ -117,14 +129,22 @@ class Bench:
 
     def net(self, arm: Arm, field: int) -> Net:
         """The network of an arm; the full one has as many units as cost what the local one's windows cost."""
-        outputs = max(1, len(self.data.classes))
+        outputs, channels = max(1, len(self.data.classes)), self.data.shape[-1]
+        for cost in COSTS:
+            if arm.control == cost:
+                target = cost_of(self.net(SHARED, field), self.sight(SHARED, field), channels, cost)
+                return matched(self.net(Arm(arm.network), field), self.sight(arm, field), target, channels, cost)
         if arm.network != "full":
             return Net(arm.network == "shared", self.settings.width, outputs)
         return Net(False, full_width(self.data.shape, self.settings.width), outputs)
 
-    def run(self, units: Iterable[Unit], share: float = 1.0) -> None:
-        """Run the units that have no result yet, in order, as far as the time allows: all that is left of it, or up to a share of the budget."""
-        reserve = (1 - share) * self.settings.budget
+    def run(self, units: Iterable[Unit], share: float = 1.0, ending: bool = True) -> None:
+        """Run the units that have no result yet, in order, as far as the time allows: all that is left of it, or up to a share of the budget.
+
+        With `ending`, work that the time did not allow is said to have been ended by the budget.
+        """
+        reserve = (1 - share) * self.settings.budget if share < 1.0 else self.spare
+        expected = self._expected if share < 1.0 else self.careful
         queue = [unit for unit in dict.fromkeys(units) if unit not in self.results]
         threads = max(1, self.lab.workers or cores())
         with ThreadPoolExecutor(threads, "diagnose") as pool:
@@ -132,9 +152,9 @@ class Bench:
             while queue or going:
                 while queue and len(going) < threads:
                     # What would not be finished in time is passed over: others may be cheaper.
-                    unit = next((each for each in queue if self._expected(each) <= self.left - reserve), None)
+                    unit = next((each for each in queue if expected(each) <= self.left - reserve), None)
                     if unit is None:
-                        self.ended, queue = self.ended or share == 1.0, []
+                        self.ended, queue = self.ended or (ending and share == 1.0), []
                         break
                     queue.remove(unit)
                     going[pool.submit(self._one, unit)] = unit
@@ -152,10 +172,21 @@ class Bench:
         known = self._seconds.get((unit.arm.network, unit.field))
         return 1.2 * known if known is not None else self._compiling + max(self._seconds.values(), default=0.0)
 
+    def careful(self, unit: Unit) -> float:
+        """Seconds that a unit may take, with its program where that is not compiled yet; unlike in the pilot, sizes are told apart."""
+        pace = self._pace.get(self._kind(unit))
+        if pace is not None:
+            return 1.3 * pace * float(self._every(unit.size))
+        return self._compiling + max(self._seconds.values(), default=0.0)
+
+    def _kind(self, unit: Unit) -> tuple[str, str, int]:
+        """What units with the same program have in common."""
+        return unit.arm.network, unit.arm.control if unit.arm.control in COSTS else "", unit.field
+
     def parameters(self, unit: Unit) -> dict[str, Any]:
         """What a unit is, as plain values: the name under which it is remembered."""
         s = self.settings
-        field = 0 if unit.arm.network == "full" else unit.field
+        field = 0 if unit.arm == FULL else unit.field  # a full network sees everything, but its matched width follows the windows
         return {
             "revision": REVISION, "data": self.data.digest, "arm": list(unit.arm), "field": field, "size": unit.size,
             "split": unit.split, "seed": s.seed, "width": s.width, "rows": [*self.sizes[:3]], "recipe": [*s.recipe[:3], *s.recipe.rates],
@@ -182,7 +213,11 @@ class Bench:
         program = self._program(net, given)
         begin, key = time.monotonic(), (unit.arm.network, unit.field)
         out = jax.device_get(program(*given))
-        self._seconds[key] = max(time.monotonic() - begin, 0.5 * self._seconds.get(key, 0.0))
+        took, kind = time.monotonic() - begin, self._kind(unit)
+        self._seconds[key] = max(took, 0.5 * self._seconds.get(key, 0.0))
+        self._pace[kind] = max(took / float(self._every(unit.size)), 0.7 * self._pace.get(kind, 0.0))
+        if not unit.arm.control and unit.size == self.sizes.ladder[-1] and unit.split < KEPT:
+            self.params[unit] = Weights(*out["params"])
         count = int(test.count)
         found = out["rows"][:count]
         rows: Any = (
@@ -190,6 +225,12 @@ class Bench:
         )
         return {"accuracy": float(out["accuracy"]), "check": float(out["check"]), "rate": round(float(out["rate"]), 9),
                 "steps": int(out["steps"]), "rows": rows}  # fmt: skip
+
+    def weights(self, unit: Unit) -> Weights | None:
+        """The trained weights of a plain network at the largest size; trained again where only its result is known, None without time for that."""
+        if unit not in self.params and self.careful(unit) <= self.left:
+            self._trained(unit)
+        return self.params.get(unit)
 
     def _every(self, size: int) -> np.int32:
         """Steps between two looks: fewer rows need fewer steps."""
@@ -203,13 +244,7 @@ class Bench:
         with lock:
             if key not in self._programs:
                 recipe, begin = self.settings.recipe, time.monotonic()
-
-                def whole_run(start, order, places, pool, every, learn, check, test):
-                    out = train(net, recipe, start, order, places, pool, every, learn, check, test)
-                    out.pop("params")
-                    return out
-
-                self._programs[key] = jax.jit(whole_run).lower(*given).compile()
+                self._programs[key] = jax.jit(partial(train, net, recipe)).lower(*given).compile()
                 self._compiling = max(self._compiling, time.monotonic() - begin)
         return self._programs[key]
 
@@ -242,14 +277,3 @@ def _shuffled(part: Rows, rng: np.random.Generator) -> np.ndarray:
     y, count = np.array(part.y), int(part.count)
     y[:count] = rng.permutation(y[:count])
     return y
-
-
-def full_width(shape: tuple[int, ...], width: int) -> int:
-    """The hidden units of a full network that costs as many products as a local one with a middling field.
-
-    >>> full_width((8, 8, 1), 16)
-    81
-    """
-    fields = fields_of(shape)
-    view = sight(shape, fields[len(fields) // 2])
-    return int(np.clip(view.places.size * width // math.prod(shape[:-1]), width, 512))

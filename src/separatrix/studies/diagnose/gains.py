@@ -31,6 +31,17 @@ class Paired:
     first: float
     second: float
 
+    @classmethod
+    def of(cls, mean: float, noise: float) -> "Paired":
+        """A pair of which only the mean difference and the noise of that mean are known: two rows that have both.
+
+        >>> pair = Paired.of(0.2, 0.01)
+        >>> round(pair.mean, 9), round(pair.noise, 9)
+        (0.2, 0.01)
+        """
+        away = math.sqrt(noise)
+        return cls(np.array([mean - away, mean + away]), mean, 0.0)
+
     @property
     def mean(self) -> float:
         """The mean difference of this split."""

@@ -102,8 +102,29 @@ def figures(bench: Bench, found: Diagnosis) -> tuple[Figure | Heatmap, ...]:
         )
         caption = f"At {sizes[-1]} labels. {words} The field was chosen on validation rows of the first splits."
         out.append(Figure("fields", "Receptive fields", Axis("side of the window"), Axis(unit), series, caption))
+    if found.explanations.translation:
+        out.append(shifts(found))
     picture = patches(bench, found.receptive_field)
     return (*out, picture) if picture is not None else tuple(out)
+
+
+def shifts(found: Diagnosis) -> Figure:
+    """The translation test: accuracies under shifts, with those on the same rows as they are at 0."""
+    tested = found.explanations.translation
+    series = []
+    for network in dict.fromkeys(each.network for each in tested):
+        mine = [each for each in tested if each.network == network]
+        # Without a shift the accuracy is known as a sum only: the interval belongs to what was measured.
+        still = mine[0].accuracy.estimate + mine[0].cost.estimate
+        series.append(Series(
+            network, (0, *(each.shift for each in mine)), (still, *(each.accuracy.estimate for each in mine)),
+            (None, *(each.accuracy.low for each in mine)), (None, *(each.accuracy.high for each in mine)),
+        ))  # fmt: skip
+    caption = (
+        f"Networks trained on {found.about['ladder'][-1]} rows as they are; {tested[0].rows} held-out rows of a split shifted along every axis, both ways, the edge repeated. "
+        f"Means over {tested[0].accuracy.count} splits with 95 % intervals. It explains and decides nothing."
+    )
+    return Figure("shifts", "The translation test", Axis("shift in pixels"), Axis(found.about["unit"]), tuple(series), caption)
 
 
 def _series(label: str, curve: tuple[tuple[int, Interval], ...]) -> Series:
@@ -148,7 +169,31 @@ def tables(found: Diagnosis) -> tuple[TableData, ...]:
     return (
         TableData("gains", f"Gains in {unit} (paired splits, 95 % intervals)", ("network", "less", "labels", "gain", "low", "high", "splits", "decision"), tuple(gains)),
         TableData("accuracy", f"{unit.capitalize()} of every network, control and baseline", ("network", "labels", unit, "low", "high", "splits"), tuple(accuracy)),
+        *why_tables(found),
     )  # fmt: skip
+
+
+def why_tables(found: Diagnosis) -> tuple[TableData, ...]:
+    """Tables of the explanations; those that were not reached are left out."""
+    unit, why = found.about["unit"], found.explanations
+    costs = [(each.network, each.shift, *_cells(each.accuracy)[:3], *_cells(each.cost)) for each in why.translation]
+    kinds = [
+        (each.patches, each.numbers, each.points, each.directions, *_cells(each.elbow)[:3], *_cells(each.depth)) for each in why.geometry
+    ]
+    sizes = [
+        (each.network, each.cost or "as it took part", each.width, each.parameters, each.products, *_cells(each.accuracy)[:3], *_cells(each.gap)[:3],
+         each.accuracy.count)
+        for each in why.matched
+    ]  # fmt: skip
+    bounds = ("low", "high")
+    tables_ = (
+        TableData("shifts", "The translation test (explains, decides nothing)", ("network", "shift", unit, *bounds, "cost of the shift", "cost low", "cost high", "splits"), tuple(costs)),
+        TableData("geometry", "The geometry of patches: directions that hold 90 % of the variance, and Tukey depth area (an upper bound; compare at equal points and directions)",
+                  ("patches", "numbers", "points", "directions", "elbow", *bounds, "depth area", "area low", "area high", "splits"), tuple(kinds)),
+        TableData("matched", f"Networks of the shared one's cost at {found.about['ladder'][-1]} labels (parameters, or products of a forward pass; decides nothing)",
+                  ("network", "matched", "width", "parameters", "products", unit, *bounds, "shared less this", "gap low", "gap high", "splits"), tuple(sizes)),
+    )  # fmt: skip
+    return tuple(table for table in tables_ if table.rows)
 
 
 def _cells(interval: Interval | None) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ def one_case(name: str, seed: int, budget: float) -> dict[str, Any]:
     from separatrix.studies.diagnose.api import diagnose
 
     data, right = truth(name, seed)
-    found = diagnose(data, budget=budget, seed=seed, lab=Lab(workers=1))
+    found = diagnose(data, budget=budget, seed=seed, lab=Lab(workers=1), explain=False)
     gains = {
         key: [round(100 * x, 2) for x in (g.ladder.estimate, g.ladder.low, g.ladder.high)] for key, g in found.gains.items() if g.ladder
     }

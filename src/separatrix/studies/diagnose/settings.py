@@ -17,7 +17,8 @@ class Settings:
 
     `margin` is the smallest gain that counts as paying, in points of accuracy (0.01 is one) or of explained variance;
     `level` is that of the intervals shown, `sure` that of the intervals that decide, which are looked at after every round. `most`
-    ends the ladder of sample sizes. `first` splits are run before the first look, then `more` at a time up to `splits`.
+    ends the ladder of sample sizes. `first` splits are run before the first look, then `more` at a time up to `splits`. With `explain`
+    a little of the budget is kept for what explains the verdict and decides nothing.
 
     >>> Settings(margin=0.02).ladder(2000)
     (100, 400, 1600)
@@ -39,6 +40,7 @@ class Settings:
     more: int = 2
     splits: int = 30
     recipe: Recipe = RECIPE
+    explain: bool = True
 
     def __post_init__(self):
         check_number("diagnose", "budget", self.budget, 0, open_low=True)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from separatrix.inference.intervals import Interval
 from separatrix.notes import Note
+from separatrix.studies.diagnose.explanations import Explanations, plain_interval, points
 from separatrix.studies.diagnose.gains import Decision
 
 Verdict = Literal["convolution pays", "locality pays, sharing does not", "neither pays", "cannot tell"]
@@ -36,19 +37,9 @@ class Gain:
     def plain(self) -> dict[str, Any]:
         """As plain values for JSON; the estimate is the mean over the ladder."""
         return {
-            **_plain(self.ladder), "what": f"{self.first} less {self.second}, mean over the ladder of sample sizes", "decision": self.decision,
-            "full_data": _plain(self.full), "by_size": [{"size": size, **_plain(found)} for size, found in self.sizes],
+            **plain_interval(self.ladder), "what": f"{self.first} less {self.second}, mean over the ladder of sample sizes", "decision": self.decision,
+            "full_data": plain_interval(self.full), "by_size": [{"size": size, **plain_interval(found)} for size, found in self.sizes],
         }  # fmt: skip
-
-
-def _plain(interval: Interval | None) -> dict[str, Any]:
-    if interval is None:
-        return {"estimate": None, "low": None, "high": None, "level": None, "splits": 0}
-    return {
-        **{name: round(value, 6) if math.isfinite(value) else None for name in ("estimate", "low", "high") for value in [getattr(interval, name)]},
-        "level": interval.level,
-        "splits": interval.count,
-    }  # fmt: skip
 
 
 def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ...]]:
@@ -129,15 +120,6 @@ def _said(gain: Gain) -> str:
     return f"{WORDS[gain.name]} {points(i)} points ({gain.decision})"
 
 
-def points(interval: Interval) -> str:
-    """An interval in points of a hundred.
-
-    >>> points(Interval(0.031, 0.02, 0.0421, 0.95, "", 6))
-    '3.1 [2.0, 4.2]'
-    """
-    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-
-
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
     """Whether locality and weight sharing pay on a data set, with intervals and reasons.
@@ -164,6 +146,7 @@ class Diagnosis:
     baselines: dict[str, Interval]
     about: dict[str, Any]
     notes: tuple[Note, ...]
+    explanations: Explanations = dataclasses.field(default_factory=Explanations)
 
     @property
     def recommended(self) -> str:
@@ -172,15 +155,18 @@ class Diagnosis:
 
     def plain(self) -> dict[str, Any]:
         """The diagnosis as plain values: the JSON twin."""
-        curves = {arm: [{"size": size, **_plain(found)} for size, found in curve] for arm, curve in self.accuracy.items()}
-        fields = [{"field": field, "network": arm, **_plain(found)} for field, arms in self.fields.items() for arm, found in arms.items()]
+        curves = {arm: [{"size": size, **plain_interval(found)} for size, found in curve] for arm, curve in self.accuracy.items()}
+        fields = [
+            {"field": field, "network": arm, **plain_interval(found)} for field, arms in self.fields.items() for arm, found in arms.items()
+        ]
         return {
             "name": self.name, "verdict": self.verdict, "reasons": list(self.reasons), "recommended": self.recommended,
             "locality_gain": self.locality_gain.plain(), "sharing_gain": self.sharing_gain.plain(),
             "labels_saved": None if self.labels_saved is None else self.labels_saved.plain(),
             "receptive_field": {"estimate": self.receptive_field, "tried": fields},
             "gains": {name: gain.plain() for name, gain in self.gains.items()}, "accuracy": curves,
-            "baselines": {name: _plain(found) for name, found in self.baselines.items()}, **self.about,
+            "baselines": {name: plain_interval(found) for name, found in self.baselines.items()}, **self.about,
+            "explanations": self.explanations.plain(),
             "notes": [dataclasses.asdict(note) for note in self.notes],
         }  # fmt: skip
 

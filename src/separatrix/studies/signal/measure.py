@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from separatrix.studies.study import seeds_from
 from separatrix.tasks import SignalTask
 from separatrix.theory.signal import ESTIMATORS, bounds_for, estimator_risk
 
+Estimators = dict[tuple[str, str, int, int], Threshold]  # by sharing, estimator, patches and dimension
 PROBES = ("risk", "alignment")
 ROUGH_RATES = (0.33, 1.0)
+BEGIN = {"CNN": 0.5, "LCN": 0.5, "FCN": 8.0}  # factors on the bounds
 ROUGH_TRIALS = 24  # of a rough threshold: enough to bracket it
 
 
@@ -90,22 +93,41 @@ def tuning_sweep(s: SignalSettings, key: TuningKey, about: float) -> dict[Recipe
     }
 
 
-def tune(lab: Lab, s: SignalSettings) -> dict[TuningKey, Tuned]:
-    """Choose a recipe for every network and regime, with the same effort for each, on seeds that no result uses.
+class RoughKey(NamedTuple):
+    """A rough search before tuning: what is tuned, and with which factor on the learning rate.
 
-    First the threshold is found roughly — with `tune_each` for a lower learning rate as well, since a rate that suits few patches can
-    diverge with many —; then every recipe is tried at half, once and twice the smaller of them, and the lowest mean risk wins.
+    >>> RoughKey(TuningKey("fixed", "CNN", 8), 1.0).rate
+    1.0
     """
-    rates = ROUGH_RATES if s.tune_each else (1.0,)
+
+    tuned: TuningKey
+    rate: float
+
+
+def rough_queries(s: SignalSettings) -> dict[RoughKey, Query]:
+    """Searches for the rough thresholds about which networks are tuned, on seeds that no result uses.
+
+    With `tune_each` for a lower learning rate as well, since a rate that suits few patches can diverge with many.
+
+    >>> [key.tuned.network for key in rough_queries(SignalSettings())]
+    ['CNN', 'LCN', 'FCN']
+    """
     first_seed = seeds_from(s.seed, 1, purpose=1)[0]
-    rough: dict[Any, Query] = {}
+    out = {}
     for key in tuning_keys(s):
-        for rate in rates:
+        for rate in ROUGH_RATES if s.tune_each else (1.0,):
             query = cell_query(s, CellKey(key.regime, key.network, *s.tuned_cell(key.network, key.patches)), Recipe(rate, bias=s.bias))
             plan = dataclasses.replace(query.plan, width=1.2, max_trials=ROUGH_TRIALS)
-            rough[key, rate] = dataclasses.replace(query, plan=plan, first_seed=first_seed)
-    starts = find_thresholds(lab, rough, "tuning: rough thresholds", s.round, PROBES)
-    abouts = {key: [_about(starts[key, rate].threshold) for rate in rates if (key, rate) in starts] for key in tuning_keys(s)}
+            out[RoughKey(key, rate)] = dataclasses.replace(query, plan=plan, first_seed=first_seed)
+    return out
+
+
+def tune(lab: Lab, s: SignalSettings, rough: Mapping[RoughKey, Found]) -> dict[TuningKey, Tuned]:
+    """Choose a recipe for every network and regime, with the same effort for each, on seeds that no result uses.
+
+    Every recipe is tried at half, once and twice the smaller of the rough thresholds, and the lowest mean risk wins.
+    """
+    abouts = {key: [_about(found.threshold) for each, found in rough.items() if each.tuned == key] for key in tuning_keys(s)}
     sweeps = {key: tuning_sweep(s, key, min(about)) for key, about in abouts.items() if about}
     table = lab.run(Sweep(tuple(trial for grid in sweeps.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
     risk = {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()} if len(table) else {}
@@ -153,12 +175,14 @@ def cell_query(s: SignalSettings, cell: CellKey, recipe: Recipe) -> Query:
 
 
 def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, noise: float) -> SearchPlan:
-    """The range and precision of a search; it begins where the paper's bound, with constant 1, puts the scale.
+    """The range and precision of a search; it begins where the paper's bound puts the scale, with constants near what earlier runs found.
+
+    Where a search begins decides how soon it ends, and not where.
 
     >>> search_plan(SignalSettings(), "FCN", 8, 8, 0.3).maximum
     16384
     """
-    guess = max(bound.value(patches, dimension, noise) for bound in bounds_for(network))
+    guess = BEGIN[network] * max(bound.value(patches, dimension, noise) for bound in bounds_for(network))
     start = float(min(max(guess, 2.0), s.largest))
     return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
 
@@ -174,15 +198,8 @@ def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[TuningKey, Tuned]) ->
     return found
 
 
-def measure_two_step(lab: Lab, s: SignalSettings) -> dict[CellKey, Found]:
-    """The threshold of the paper's two-step algorithm for the CNN and the LCN at the base cell of the first regime."""
-    queries: dict[Any, Query] = {**two_step_queries(s)}
-    found: dict[Any, Found] = find_thresholds(lab, queries, "two-step algorithm", s.round, PROBES)
-    return found
-
-
 def two_step_queries(s: SignalSettings) -> dict[CellKey, Query]:
-    """The searches of the two-step algorithm.
+    """The searches of the paper's two-step algorithm for the CNN and the LCN at the base cell of the first regime.
 
     >>> [cell.network for cell in two_step_queries(SignalSettings())]
     ['CNN', 'LCN']
@@ -202,7 +219,7 @@ def _two_step_query(s: SignalSettings, cell: CellKey, task: SignalTask) -> Query
     )
 
 
-def measure_estimators(lab: Lab, s: SignalSettings) -> dict[tuple[str, str, int, int], Threshold]:
+def measure_estimators(lab: Lab, s: SignalSettings) -> Estimators:
     """Thresholds of the genie, expectation-maximisation and the average, shared and local, at the cells of the first regime."""
     out = {}
     for sharing, network in (("shared", "CNN"), ("local", "LCN")):

@@ -40,18 +40,18 @@ class SignalSettings:
     bias: float = 0.5
     margin: float = 0.05
     steps: int = 200
-    test: int = 2048
+    test: int = 1024
     largest: int = 16384
-    width: float = 0.8
-    trials: int = 40
+    width: float = 1.0
+    trials: int = 36
     round: int = 120
     tune_rates: tuple[float, ...] = (0.33, 1.0, 3.0)
     tune_biases: tuple[float, ...] = (0.5,)
     tune_ramps: tuple[float, ...] = (0.5,)
     tune_seeds: int = 4
     tune_each: bool = False
-    estimator_seeds: int = 40
-    map_places: tuple[int, ...] = (1, 2, 6)
+    estimator_seeds: int = 24
+    map_places: tuple[int, ...] = (1, 2, 4)
     seed: int = 0
 
     def __post_init__(self):

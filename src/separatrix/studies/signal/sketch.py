@@ -1,24 +1,22 @@
 """A sketch of the map between the networks: coarse, untuned and without claims; the study `signal-map` measures it with care."""
 
-from separatrix.engine import Lab, Sweep
+from collections.abc import Mapping
+
 from separatrix.notes import Note
 from separatrix.studies.outcome import Heatmap
-from separatrix.studies.search import Found
+from separatrix.studies.search import Found, Query
 from separatrix.studies.signal.settings import SignalSettings
 from separatrix.studies.signal_map.figures import map_figure
-from separatrix.studies.signal_map.measure import measure_map, spot_query
+from separatrix.studies.signal_map.measure import spot_query
 from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
-from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import Choice
-
-UNTUNED: Choice[MapRecipe] = Choice(MapRecipe(), {})
 
 
 def map_settings(s: SignalSettings) -> MapSettings | None:
     """The settings of the sketch; None where the study draws no map.
 
     >>> map_settings(SignalSettings()).spots()[-1]
-    Spot(field=6, groups=6)
+    Spot(field=4, groups=4)
     """
     if not s.map_places:
         return None
@@ -29,32 +27,27 @@ def map_settings(s: SignalSettings) -> MapSettings | None:
     )  # fmt: skip
 
 
-def sketch_sweeps(s: SignalSettings) -> dict[str, Sweep]:
-    """The most trials that the sketch may buy, at the sizes where its searches begin.
+def sketch_queries(s: SignalSettings) -> dict[Spot, Query]:
+    """The searches of the sketch; none where the study draws no map.
 
-    >>> len(sketch_sweeps(SignalSettings()))
+    >>> len(sketch_queries(SignalSettings()))
     9
     """
     m = map_settings(s)
-    if m is None:
-        return {}
-    out = {}
-    for spot in m.spots():
-        query = spot_query(m, spot, UNTUNED)
-        size = int(query.plan.start or query.plan.minimum)
-        out[f"map r = {spot.field}, g = {spot.groups}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds_from(s.seed, m.trials)))
-    return out
+    return {} if m is None else {spot: spot_query(m, spot, Choice(MapRecipe(), {})) for spot in m.spots()}
 
 
-def sketch_map(lab: Lab, s: SignalSettings) -> tuple[tuple[Heatmap, ...], tuple[Note, ...]]:
-    """The map as a figure, and what a reader must know of it."""
+def sketch(s: SignalSettings, found: Mapping[Spot, Found]) -> tuple[tuple[Heatmap, ...], Note]:
+    """The map as a figure, and what a reader must know of it.
+
+    >>> sketch(SignalSettings(map_places=()), {})[1].code
+    'map'
+    """
     m = map_settings(s)
     if m is None:
-        words = "This scale draws no map between the networks: `separatrix run signal-map` measures it."
-        return (), (Note("map", "info", words),)
-    found: dict[Spot, Found] = measure_map(lab, m, dict.fromkeys(m.spots(), UNTUNED))
+        return (), Note("map", "info", "This scale draws no map between the networks: `separatrix run signal-map` measures it.")
     words = (
         f"The map is a sketch at k = d = {m.patches}: every place has its untuned learning rate, {m.steps} steps and at most {m.trials} trials a "
         "search, and no claim rests on it. `separatrix run signal-map` tunes every place and judges."
     )
-    return (map_figure(m, found),), (Note("map", "info", words),)
+    return (map_figure(m, dict(found)),), Note("map", "info", words)

@@ -1,6 +1,8 @@
 """Study `signal`: how many samples each network needs, and which law that follows (Lahoti et al.)."""
 
+import concurrent.futures
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from separatrix.engine import Lab, Sweep
@@ -8,17 +10,20 @@ from separatrix.errors import SeparatrixError
 from separatrix.inference import PowerLaw, Ranking, cell_of, fit_exponents, rank_laws, standard_laws
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.search import Found, Query
+from separatrix.studies.search import Found, Query, find_thresholds
 from separatrix.studies.signal import claims as c
 from separatrix.studies.signal import figures as f
 from separatrix.studies.signal.flatness import fall, is_flat
 from separatrix.studies.signal.measure import (
+    PROBES,
     CellKey,
+    Estimators,
+    RoughKey,
     TuningKey,
     cell_query,
     measure_cells,
     measure_estimators,
-    measure_two_step,
+    rough_queries,
     tune,
     tuning_keys,
     tuning_sweep,
@@ -26,7 +31,8 @@ from separatrix.studies.signal.measure import (
 )
 from separatrix.studies.signal.recipes import NETWORKS, Recipe
 from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
-from separatrix.studies.signal.sketch import sketch_map, sketch_sweeps
+from separatrix.studies.signal.sketch import sketch, sketch_queries
+from separatrix.studies.signal_map.settings import Spot
 from separatrix.studies.study import Study, seeds_from
 
 
@@ -56,14 +62,24 @@ class SignalStudy(Study[SignalSettings]):
                     out[f"{regime} {network} {cell}"] = search_sweep(s, cell_query(s, CellKey(regime, network, *cell), Recipe()))
         for cell, query in two_step_queries(s).items():
             out[f"two steps {cell.network}"] = search_sweep(s, query)
-        return out | sketch_sweeps(s)
+        for spot, query in sketch_queries(s).items():
+            out[f"map r = {spot.field}, g = {spot.groups}"] = search_sweep(s, query)
+        return out
 
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
-        s = settings
-        tuned = tune(lab, s)
+        # The estimators are not networks: this process works on them while it waits for the trials.
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(measure_estimators, lab, settings)
+            return self._conclude(lab, settings, waiting.result)
+
+    def _conclude(self, lab: Lab, s: SignalSettings, estimators: Callable[[], Estimators]) -> Outcome:
+        # What rests on no tuning is searched together: the more searches share a round, the less a machine waits.
+        untuned: dict[Any, Query] = {**rough_queries(s), **two_step_queries(s), **sketch_queries(s)}
+        first = find_thresholds(lab, untuned, "before tuning", s.round, PROBES)
+        two = {key: each for key, each in first.items() if isinstance(key, CellKey)}
+        places = {key: each for key, each in first.items() if isinstance(key, Spot)}
+        tuned = tune(lab, s, {key: each for key, each in first.items() if isinstance(key, RoughKey)})
         found = measure_cells(lab, s, tuned)
-        two = measure_two_step(lab, s)
-        estimators = measure_estimators(lab, s)
         fits, rankings, reasons = fit_laws(s, found)
         cells = list(found)
         first = s.regimes[0]
@@ -79,10 +95,10 @@ class SignalStudy(Study[SignalSettings]):
                 why = reasons.get((regime, network), f"the {regime} regime is not measured at this scale")
                 findings.append(c.judge_law(s, regime, network, rankings.get((regime, network)), why, cells))
         findings.append(c.judge_two_step(s, two, found))
-        drawn, said = sketch_map(lab, s)
+        drawn, said = sketch(s, places)
         figures = (*f.growth_figures(s, found), f.curve_figure(s, found), f.risk_figure(s, found), *drawn)
-        tables = (f.threshold_table(s, found, estimators), f.exponent_table(fits, rankings), f.tuning_table(tuned))
-        return Outcome(tuple(findings), figures, tables, (*self._notes(s, found, two), *said))
+        tables = (f.threshold_table(s, found, estimators()), f.exponent_table(fits, rankings), f.tuning_table(tuned))
+        return Outcome(tuple(findings), figures, tables, (*self._notes(s, found, two), said))
 
     def _notes(self, s: SignalSettings, found: dict[CellKey, Found], two: dict[CellKey, Found]) -> tuple[Note, ...]:
         notes = [
@@ -111,7 +127,7 @@ class SignalStudy(Study[SignalSettings]):
                 "While this study was built, runs with the default seed were looked at before these were settled: tuning about rough "
                 "thresholds instead of the bound's scale, tuning over every number of patches (a rate chosen at k = 10 made the fully connected "
                 "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals "
-                "of exponents, and that a two-step search which ran out of trials is undecided. Another --seed gives data that none of these "
+                "of exponents, that a two-step search which ran out of trials is undecided, where searches begin, and the sizes of the quick scale. Another --seed gives data that none of these "
                 "choices has seen.",
             )
         )
@@ -142,7 +158,7 @@ def search_sweep(s: SignalSettings, query: Query) -> Sweep:
     >>> len(search_sweep(SignalSettings(), cell_query(SignalSettings(), CellKey("fixed", "CNN", 8, 8), Recipe())))
     40
     """
-    seeds = seeds_from(s.seed, s.trials)
+    seeds = seeds_from(s.seed, query.plan.max_trials)
     first = query.trial(int(query.plan.start or query.plan.minimum), seeds[0])
     return Sweep(tuple(first.at_seeds(seeds)))
 

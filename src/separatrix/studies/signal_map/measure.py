@@ -13,12 +13,12 @@ from separatrix.studies.tuning import Choice, Tunable, tune_all
 def spot_plan(s: MapSettings, spot: Spot) -> SearchPlan:
     """The range and precision of a search.
 
-    It begins near r·g·σ²(k+d), a rough guess between the networks' laws; where a search begins does not decide where it ends.
+    It begins near 2σ²(k+d)·(rg)^1.5, a rough guess between the networks' thresholds; where a search begins does not decide where it ends.
 
     >>> spot_plan(MapSettings(), Spot(1, 1)).minimum
     2
     """
-    guess = 2.0 * spot.field * spot.groups * s.noise**2 * (s.patches + s.dimension)
+    guess = 2.0 * (spot.field * spot.groups) ** 1.5 * s.noise**2 * (s.patches + s.dimension)
     start = float(min(max(guess, 4.0), s.largest))
     return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
 
