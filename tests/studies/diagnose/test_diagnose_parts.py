@@ -1,5 +1,7 @@
 """The parts of a diagnosis against NumPy, exact properties and simulation."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -230,6 +232,15 @@ def test_verdicts_follow_from_decisions(decisions, behind, verdict):
     found, reasons = judge(gains(*decisions, behind=behind), learned=True)
     assert found == verdict
     assert len(reasons) >= 4
+
+
+def test_without_the_full_network_nothing_is_said_to_pay():
+    found = gains(YES, YES, YES, YES)
+    missing = {name: dataclasses.replace(found[name], ladder=None, sure=None) for name in ("local less full", "shared less full")}
+    verdict, reasons = judge(found | missing, learned=True)
+    assert verdict == "cannot tell"
+    assert "was not trained" in reasons[-1]
+    assert judge(gains(NO, NO, YES, YES) | missing, learned=True)[0] == "neither pays"
 
 
 def test_nothing_learned_means_cannot_tell():

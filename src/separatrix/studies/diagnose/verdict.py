@@ -61,6 +61,8 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
     reasons = [_said(gains["locality"]), _said(gains["convolution"]), _said(gains["sharing"]), _said(gains["patches"])]
     if behind(gains):
         reasons.append("the fully connected network is ahead of both the local and the shared one, at the same cost")
+    elif unmatched(gains):
+        reasons.append("the fully connected network was not trained in the time there was, so nothing says whether it would be ahead")
     verdict: Verdict = "cannot tell"
     if local == "does not pay":
         verdict = "neither pays"
@@ -74,6 +76,8 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
 def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
     """Whether locality pays, and whether sharing does."""
     local = "does not pay" if behind(gains) else either(gains["locality"].decision, gains["convolution"].decision)
+    if local == "pays" and unmatched(gains):
+        local = "cannot tell"
     return local, both(gains["sharing"].decision, gains["patches"].decision)
 
 
@@ -81,6 +85,11 @@ def behind(gains: dict[str, Gain]) -> bool:
     """Whether both networks that use neighbourhoods are surely worse than the full one: then locality does not pay whatever scrambling costs."""
     found = [gains[name].sure for name in ("local less full", "shared less full")]
     return all(each is not None and each.high < 0 for each in found)
+
+
+def unmatched(gains: dict[str, Gain]) -> bool:
+    """Whether the full network is missing, as where the budget ends before its program is compiled."""
+    return all(gains[name].ladder is None for name in ("local less full", "shared less full"))
 
 
 def either(*decisions: Decision) -> Decision:
