@@ -271,7 +271,7 @@ def descend(
         (moving, optimizer.init(moving)),
         jnp.asarray(Status.RUNNING, jnp.int32),
         jnp.asarray(0, jnp.int32),
-        jnp.asarray(jnp.inf, jnp.float32),
+        jnp.asarray(jnp.inf, jnp.result_type(*jax.tree.leaves(moving))),
         jnp.asarray(0, jnp.int32),
         jnp.asarray(-1, jnp.int32),
         memory,

@@ -92,7 +92,7 @@ class Equivariance(Study[EquivarianceSettings]):
         pairs = [("FCN", optimizer) for optimizer in LEARNERS] + [(n, o) for n in ("LCN", "CNN") for o in ("sgd", "adam")]
         gaps: dict[tuple[str, str], dict[str, list[float]]] = {}
         for done, (network, optimizer) in enumerate(pairs):
-            given = dataclasses.asdict(s) | {"network": network, "optimizer": optimizer}
+            given = dataclasses.asdict(s) | {"network": network, "optimizer": optimizer, "precision": "float64"}
             gaps[network, optimizer] = lab.remember("equivariance", given, lambda n=network, o=optimizer: audit(s, n, o))
             if lab.progress is not None:
                 lab.progress(self.name, done + 1, len(pairs))
