@@ -156,7 +156,7 @@ def search_sweep(s: SignalSettings, query: Query) -> Sweep:
     """The most trials that a search may buy, at the size where it begins.
 
     >>> len(search_sweep(SignalSettings(), cell_query(SignalSettings(), CellKey("fixed", "CNN", 8, 8), Recipe())))
-    40
+    36
     """
     seeds = seeds_from(s.seed, query.plan.max_trials)
     first = query.trial(int(query.plan.start or query.plan.minimum), seeds[0])
