@@ -135,7 +135,7 @@ class Equivariance(Study[EquivarianceSettings]):
         for group in GROUPS:
             spreads = [_spread(by_group[group]) for by_group in gaps.values()]
             middle, low, high = (tuple(column) for column in zip(*spreads))
-            series.append(Series(group, names, middle, low, high))
+            series.append(Series(group, names, middle, low, high, seeds=tuple(len(by_group[group]) for by_group in gaps.values())))
         line = Series(f"rounding ({EQUIVARIANT:g})", (names[0], names[-1]), (EQUIVARIANT, EQUIVARIANT), role="baseline")
         return Figure("gaps", "How far training and transforming are from commuting", Axis(""), Axis("relative gap", log=True), (*series, line),
                       "Median over draws, with the smallest and the largest draw.")  # fmt: skip

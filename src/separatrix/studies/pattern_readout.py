@@ -148,6 +148,7 @@ class PatternReadout(Study[PatternReadoutSettings]):
                 tuple(share.estimate for share in shares),
                 tuple(share.low for share in shares),
                 tuple(share.high for share in shares),
+                seeds=tuple(share.count for share in shares),
             ),
             Series("exact (multinomial)", counts, tuple(point["exact"] for point in curve), role="law"),
             Series("the paper's Chernoff bound", counts, tuple(point["chernoff"] for point in curve), role="bound"),

@@ -61,7 +61,8 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
     reasons = [_said(gains["locality"]), _said(gains["convolution"]), _said(gains["sharing"]), _said(gains["patches"])]
     if behind(gains):
         reasons.append("the fully connected network is ahead of both the local and the shared one, at the same cost")
-    elif unmatched(gains):
+    elif local == "pays" and unmatched(gains):
+        local = "cannot tell"
         reasons.append("the fully connected network was not trained in the time there was, so nothing says whether it would be ahead")
     verdict: Verdict = "cannot tell"
     if local == "does not pay":
@@ -76,8 +77,6 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
 def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
     """Whether locality pays, and whether sharing does."""
     local = "does not pay" if behind(gains) else either(gains["locality"].decision, gains["convolution"].decision)
-    if local == "pays" and unmatched(gains):
-        local = "cannot tell"
     return local, both(gains["sharing"].decision, gains["patches"].decision)
 
 

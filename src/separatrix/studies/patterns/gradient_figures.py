@@ -25,7 +25,7 @@ def _signals(name: str, rows: list[dict[str, Any]]) -> Figure:
         means, lows, highs = (tuple(row[key][part] for row in rows) for part in ("mean", "low", "high"))
         # A filter's gradient can be exactly 0 by symmetry: no point on a logarithmic axis.
         means, lows = tuple(m or None for m in means), tuple(low if low > 0 else None for low in lows)
-        series.append(Series(label, sizes, means, lows, highs))
+        series.append(Series(label, sizes, means, lows, highs, seeds=tuple(row[key].get("draws") for row in rows)))
     series.append(Series("Theorem 12", sizes, tuple(row["paper"] for row in rows), role="bound"))
     series.append(Series("max(n-k+1, k+1)/C(n,k)", sizes, tuple(row["sharper"] for row in rows), role="law"))
     caption = "Exact population gradients with u = 1; means over draws of units with 95 % intervals (no width where all draws agree)."
