@@ -21,6 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no autotuning": {"xla_gpu_autotune_level": 0},
     "no autotuning, library products": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
     "library products": {"xla_gpu_enable_triton_gemm": False},
+    "older loops": {"xla_cpu_use_fusion_emitters": False},
 }
 
 
@@ -66,6 +67,7 @@ def measure(chunk: Any, options: dict[str, Any], busy: bool) -> dict[str, Any]:
     from separatrix.engine import programs
 
     programs.COMPILER_OPTIONS[jax.default_backend()] = options
+    programs.LIGHT = 0.0  # nothing but these options
     made = programs.Programs()
     if busy:
         with Busy():

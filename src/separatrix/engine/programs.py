@@ -18,7 +18,7 @@ from separatrix.learners import Status
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
 # For trials of fewer operations than LIGHT on a CPU, which wait for their compiler rather than for themselves: XLA's older way to write
-# loops compiles in two thirds of the time and runs up to a third slower.
+# loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older loops" of that benchmark).
 LIGHT_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
 LIGHT = 2e9
 
