@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import signal
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -8,6 +10,10 @@ from hypothesis import settings
 import separatrix as sx
 from running import compilation_cache  # noqa: F401 - a fixture
 from separatrix.engine import Programs
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and their children inherit that; some tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Most of the tests' time is XLA compiling small programs that run for a millisecond: compile them without optimising.
 jax.config.update("jax_disable_most_optimizations", True)

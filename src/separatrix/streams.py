@@ -124,8 +124,9 @@ def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[in
     second, third = [*rest, pad, pad][:2]
     low = jnp.broadcast_to((second << 16) | third, shape)
     bits = threefry(key, jnp.broadcast_to(first, shape), low)[0]
-    # Without the barrier a GPU's compiler may copy the generator into everything that uses the numbers.
-    return sampler(jax.lax.optimization_barrier(bits))
+    # Without the barriers a GPU's compiler copies generator and sampler, operation by operation, into everything that uses the numbers;
+    # deciding about that took up to nine tenths of the time to compile.
+    return jax.lax.optimization_barrier(sampler(jax.lax.optimization_barrier(bits)))
 
 
 def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:

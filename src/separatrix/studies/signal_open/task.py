@@ -75,8 +75,11 @@ class VariantTask(Task):
         common = draw(self._noise, named(key, "common"), (rows, frame.dimension))[:, None, :]
         noise = jnp.sqrt(1.0 - self.dependence) * noise + jnp.sqrt(1.0 * self.dependence) * common
         tilt = 2.0 * patch / jnp.maximum(self.patches - 1, 1) - 1.0
-        noise = noise * jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))[:, None]
         inside = (patch < self.patches)[:, None] & (jnp.arange(frame.dimension) < self.dimension)
+        spread = jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))
+        # Left to itself a GPU's compiler folds these small arrays, one by one, into the large one and takes half a minute for it.
+        signal, spread, inside = jax.lax.optimization_barrier((signal, spread, inside))
+        noise = noise * spread[:, None]
         return Sample((self.noise * noise + signal[:, :, None] * truth) * inside, y)
 
     def _noise(self, bits: UInt32[Array, "..."]) -> Float[Array, "..."]:
