@@ -127,6 +127,8 @@ CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this 
 CHUNK_TRIALS = 64
 BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same programs
 HEAVY_TRIAL = 1e12  # operations; batches of such trials are not topped up with copies, which would cost more than another program
+LONG_TRIAL = 1e14  # operations: seconds of a large GPU. Several at once where one fills the device only put off the moment they are safe
+FULL_STEP = 2e11  # operations of one step that fill a large GPU
 
 
 def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial, str, Trial]]:
@@ -181,6 +183,8 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
             batch = min(BATCH_TRIALS, fits)
             if cost.flops > HEAVY_TRIAL:
                 batch = min(batch, len(trials))
+            if cost.flops > LONG_TRIAL:
+                batch = min(batch, max(1, int(FULL_STEP * frames[key].learner.steps // cost.flops)))
             length = batch
         else:
             batch = 1

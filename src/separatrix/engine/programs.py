@@ -4,6 +4,7 @@ import concurrent.futures
 import dataclasses
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -21,6 +22,8 @@ COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
 # loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older loops" of that benchmark).
 LIGHT_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
 LIGHT = 2e9
+# Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
+TRACING = threading.Lock()
 
 
 @dataclasses.dataclass
@@ -178,7 +181,8 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     # Stored arrays are an argument that all trials of a batch share: neither constants of the program nor copied for each trial.
     arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
-    lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
+    with TRACING:
+        lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
     backend = jax.default_backend()
     options = COMPILER_OPTIONS.get(backend, {}) | (LIGHT_OPTIONS if backend == "cpu" and cost_of(frame).flops < LIGHT else {})
     try:
