@@ -184,3 +184,16 @@ def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
     assert [chunk.frame.samples for chunk in heavy] == [100, 128]  # both would have been 128
     assert all(chunk.frame == chunk.trials[0].replace(seed=0) for chunk in heavy)
     assert plan.trials == 6
+
+
+def test_a_long_trial_that_fills_a_gpu_runs_alone():
+    device = Device("gpu", memory=1e12)
+    task, learner = sx.ImageRegressionTask("embedded-photographs", 32), sx.Learner(0.2, 5000, "squared")
+
+    def batch(width, steps):
+        trial = sx.Trial(task, sx.CNN(3, width, readout="pooled"), learner.replace(steps=steps), samples=1024)
+        return make_plan(sx.Sweep(tuple(trial.replace(seed=seed) for seed in range(5))), device).chunks[0].batch
+
+    assert batch(1024, 5000) == 1  # 1e11 operations a step, 5e14 in all
+    assert batch(16, 5000) == 5  # small steps share the device
+    assert batch(1024, 20) >= 5  # soon over: nothing to be made safe

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.data.labelled import Labelled, as_labelled
+from separatrix.data.labelled import Labelled, as_labelled, read_labelled
 from separatrix.studies.diagnose import VERDICTS, Settings
 from separatrix.studies.diagnose.api import conclude, diagnose
 from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, Bench, Unit
 from separatrix.studies.diagnose.export import export_code
 from separatrix.studies.diagnose.proof import read_lines, table_of
+from separatrix.studies.diagnose.reals import REALS
 from separatrix.studies.diagnose.training import Recipe
 from separatrix.studies.diagnose.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
 
@@ -144,9 +145,21 @@ def test_the_proof_counts_right_unsure_and_wrong(tmp_path):
         for s, v in enumerate(["convolution pays", "cannot tell", "neither pays"])
     ]
     assert "| 3 | 1 | 1 | 1 |" in table_of(lines)
+    permuted = [line | {"truth": "digits, permuted"} for line in lines]  # there "cannot tell" is right, and "convolution pays" wrong
+    assert "| 3 | 2 | 0 | 1 |" in table_of(permuted)
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"revision": 1, "tru')
     assert len(read_lines(file)) == 3
+
+
+def test_permuted_images_have_the_same_pixels_in_one_other_order():
+    plain, permuted = read_labelled("digits"), REALS["digits, permuted"][1](3)
+    assert permuted.classes == plain.classes
+    np.testing.assert_array_equal(permuted.labels, plain.labels)
+    a, b = plain.inputs.reshape(len(plain), -1), permuted.inputs.reshape(len(plain), -1)
+    order = [np.flatnonzero((a == b[:, [j]]).all(0)) for j in range(b.shape[1])]  # where each pixel came from; constant ones may be several
+    assert all(len(found) >= 1 for found in order)
+    assert not (a == b).all()
 
 
 @pytest.mark.slow
