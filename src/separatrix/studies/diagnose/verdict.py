@@ -45,8 +45,8 @@ class Gain:
 def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict and its reasons from the gains called "locality", "convolution", "sharing", "patches", "local less full" and "shared less full".
 
-    Locality pays if scrambling the pixels costs the local or the shared network something, unless both are surely behind the full network,
-    which is blind to the order of pixels. Sharing pays if the shared network beats the
+    Locality pays if scrambling the pixels costs the local or the shared network something; a network that is surely behind the full one,
+    which is blind to the order of pixels, does not count. Sharing pays if the shared network beats the
     local one and loses its lead when every window's pixels are permuted in another way.
 
     >>> def gain(name, decision):
@@ -59,9 +59,10 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
         return "cannot tell", ("no network learned more than the best constant answer says",)
     local, shares = answers(gains)
     reasons = [_said(gains["locality"]), _said(gains["convolution"]), _said(gains["sharing"]), _said(gains["patches"])]
-    if behind(gains):
-        reasons.append("the fully connected network is ahead of both the local and the shared one, at the same cost")
-    elif local == "pays" and unmatched(gains):
+    losing = [name for name in ("local", "shared") if _loses(gains, name)]
+    if losing:
+        reasons.append(f"the fully connected network is ahead of the {' and the '.join(losing)} one, at the same cost")
+    if local == "pays" and unmatched(gains):
         local = "cannot tell"
         reasons.append("the fully connected network was not trained in the time there was, so nothing says whether it would be ahead")
     verdict: Verdict = "cannot tell"
@@ -76,14 +77,15 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
 
 def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
     """Whether locality pays, and whether sharing does."""
-    local = "does not pay" if behind(gains) else either(gains["locality"].decision, gains["convolution"].decision)
-    return local, both(gains["sharing"].decision, gains["patches"].decision)
+    local = "does not pay" if _loses(gains, "local") else gains["locality"].decision
+    shared = "does not pay" if _loses(gains, "shared") else gains["convolution"].decision
+    return either(local, shared), both(gains["sharing"].decision, gains["patches"].decision)
 
 
-def behind(gains: dict[str, Gain]) -> bool:
-    """Whether both networks that use neighbourhoods are surely worse than the full one: then locality does not pay whatever scrambling costs."""
-    found = [gains[name].sure for name in ("local less full", "shared less full")]
-    return all(each is not None and each.high < 0 for each in found)
+def _loses(gains: dict[str, Gain], name: Literal["local", "shared"]) -> bool:
+    """Whether the network is surely worse than the full one: then what scrambling costs it is no gain."""
+    sure = gains[f"{name} less full"].sure
+    return sure is not None and sure.high < 0
 
 
 def unmatched(gains: dict[str, Gain]) -> bool:
