@@ -72,6 +72,8 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
         verdict = "convolution pays"
     elif local == "pays" and shares == "does not pay":
         verdict = "locality pays, sharing does not"
+    elif local == "pays":
+        reasons.insert(0, "locality pays; whether sharing weights pays beyond it is not settled")
     return verdict, tuple(reasons)
 
 
