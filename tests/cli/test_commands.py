@@ -63,7 +63,7 @@ def one_sentence(result, words, status=1):
 @pytest.fixture
 def no_report(monkeypatch):
     """For runs whose report is not looked at."""
-    monkeypatch.setattr(commands, "write_report", lambda folder: Path(folder) / "report" / "index.html")
+    monkeypatch.setattr("separatrix.report.write_report", lambda folder: Path(folder) / "report" / "index.html")
 
 
 @pytest.fixture

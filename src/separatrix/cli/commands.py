@@ -18,7 +18,6 @@ from rich.text import Text
 
 from separatrix.engine import Cluster, Lab, Plan, Shard
 from separatrix.errors import SeparatrixError, check_choice
-from separatrix.report import summary_rows, write_evidence, write_report
 from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs, run_shard
 
 COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
@@ -167,6 +166,8 @@ def run_request(request: Request) -> None:
                 print_shard(run_shard(run, lab), shard, request.json)
                 return
             claims = run_jobs(run, lab, request.scale, request.seed, command)
+    from separatrix.report import write_report  # not before: drawing takes a second to import, and workers would wait for it
+
     page = write_report(request.folder)
     if request.json:
         print(json.dumps(claims, indent=1))
@@ -193,6 +194,8 @@ def print_shard(missing: dict[str, int], shard: Shard, as_json: bool) -> None:
 
 def rewrite_report(folder: str, evidence: str, as_json: bool, quiet: bool) -> None:
     """Write the report of a folder anew, and what is worth keeping of it where that is wanted, and print its claims."""
+    from separatrix.report import write_evidence, write_report
+
     page = write_report(Path(folder))
     if evidence:
         write_evidence(folder, evidence)
@@ -207,6 +210,8 @@ def rewrite_report(folder: str, evidence: str, as_json: bool, quiet: bool) -> No
 
 def print_claims(claims: list[dict[str, Any]]) -> None:
     """The claims as a table on standard output."""
+    from separatrix.report import summary_rows
+
     table = Table(box=None, pad_edge=False)
     table.add_column("claim", overflow="fold", min_width=24)
     table.add_column("verdict", no_wrap=True)

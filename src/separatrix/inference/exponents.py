@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
 from separatrix.inference.intervals import Interval
@@ -124,7 +124,7 @@ def _mixture_bounds(fit: Fit, weight: np.ndarray, level: float) -> list[tuple[fl
         mean, spread = fit.coefficients[:, place], np.sqrt(covariance[:, place, place])
         reach = 12 * float(np.sqrt(weight @ (spread**2 + (mean - weight @ mean) ** 2)))
         nodes = np.linspace(weight @ mean - reach, weight @ mean + reach, 2001)
-        cumulative = weight @ stats.norm.cdf((nodes - mean[:, None]) / spread[:, None])
+        cumulative = weight @ special.ndtr((nodes - mean[:, None]) / spread[:, None])
         tail = (1 - level) / 2
         bounds.append((float(np.interp(tail, cumulative, nodes)), float(np.interp(1 - tail, cumulative, nodes))))
     return bounds
@@ -150,7 +150,7 @@ def _bootstrap_bounds(rows, matrix, groups, scatter, centre, level, replicates, 
     refits, jackknife = refits[:replicates], refits[replicates:]
     leverage, freedom = _leverage(rows, matrix, groups, scatter)
     spread = np.sqrt(np.sum((jackknife - centre) ** 2 * (1 - leverage[keep])[:, None], axis=0))
-    quantiles = stats.t.ppf(0.5 + level / 2, freedom) / stats.norm.ppf(0.5 + level / 2)
+    quantiles = special.stdtrit(freedom, 0.5 + level / 2) / special.ndtri(0.5 + level / 2)
     stretch = quantiles * np.maximum(spread / np.std(refits, axis=0), 1.0)
     low, high = np.quantile(refits, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [

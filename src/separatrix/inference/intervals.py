@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
 
@@ -51,7 +51,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     check_integer("wilson", "trials", trials, low=1)
     check_integer("wilson", "successes", successes, low=0, high=trials)
     _check_level("wilson", level)
-    quantile = float(stats.norm.ppf(0.5 + level / 2))
+    quantile = float(special.ndtri(0.5 + level / 2))
     rate = successes / trials
     shrink = 1 + quantile**2 / trials
     centre = (rate + quantile**2 / (2 * trials)) / shrink
@@ -91,7 +91,7 @@ def median_interval(values: Iterable[float], level: float = 0.95) -> Interval:
 
     def covered(depth: int) -> float:
         # Probability that the median lies between the `depth`-th smallest and the `depth`-th largest value.
-        return float(1 - 2 * stats.binom.cdf(depth - 1, count, 0.5))
+        return float(1 - 2 * special.bdtr(depth - 1, count, 0.5))
 
     if count < 2 or covered(1) <= level:
         reached = max(covered(1), 0.0)
@@ -182,8 +182,8 @@ def _expanded(draws: np.ndarray, level: float, count: int) -> tuple[float, float
     """Percentiles further out than nominal, because a bootstrap world has variance (n-1)/n and normal instead of t tails."""
     if count < 2:
         return float("-inf"), float("inf")  # one seed carries no information about its own error
-    quantile = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(count / (count - 1))
-    tail = float(stats.norm.sf(quantile))
+    quantile = special.stdtrit(count - 1, 0.5 + level / 2) * np.sqrt(count / (count - 1))
+    tail = float(special.ndtr(-quantile))
     low, high = np.quantile(draws, [tail, 1 - tail])
     return float(low), float(high)
 

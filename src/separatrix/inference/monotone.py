@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from separatrix.inference.psychometric import Tally
 
@@ -45,4 +45,4 @@ def monotone_violation(tallies: Sequence[Tally]) -> float:
         - special.xlogy(trials - hits, 1 - rates)
     )
     pooled = len(tallies) - np.unique(rates).size
-    return float(stats.chi2.sf(deviance, pooled)) if pooled else 1.0
+    return float(special.chdtrc(pooled, deviance)) if pooled else 1.0

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import check_choice, check_number
 from separatrix.inference.intervals import Interval
@@ -24,7 +24,7 @@ from separatrix.notes import Note
 Censoring = Literal["none", "left", "right", "both"]
 
 # Log likelihood relative to the peak at which a censored side's soft edge has its half and its one-sigma point.
-_HALF, _SIGMA = float(np.log(0.5)), float(stats.norm.logcdf(-1.0))
+_HALF, _SIGMA = float(np.log(0.5)), float(special.log_ndtr(-1.0))
 _FEW_TRIALS = 8
 _FAR = math.log(4)
 _HIGH_LAPSE = 0.12
@@ -207,7 +207,7 @@ def likelihood_bounds(nodes: np.ndarray, marginal: np.ndarray, near: int, level:
 
 def _quantile(near: int, level: float) -> float:
     # Student's: with a dozen informative trials the likelihood ratio is not yet chi-squared.
-    return float(stats.t.ppf(0.5 + level / 2, max(near, 3)))
+    return float(special.stdtrit(max(near, 3), 0.5 + level / 2))
 
 
 def trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:

@@ -1,37 +1,52 @@
 """The list of all studies."""
 
+import importlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from separatrix.errors import UnknownNameError
-from separatrix.studies.cifar import CifarStudy
-from separatrix.studies.dial import DialStudy
-from separatrix.studies.digits import DigitsStudy
-from separatrix.studies.equivariance import Equivariance
-from separatrix.studies.pattern_readout import PatternReadout
-from separatrix.studies.patterns import Patterns
-from separatrix.studies.signal.study import SignalStudy
-from separatrix.studies.signal_first import SignalFirst
-from separatrix.studies.signal_map.study import SignalMap
-from separatrix.studies.signal_open.study import SignalOpen
-from separatrix.studies.stability.study import StabilityStudy
 from separatrix.studies.study import Study
 
-STUDIES: dict[str, Study[Any]] = {
-    study.name: study
-    for study in (
-        SignalFirst(),
-        SignalStudy(),
-        SignalMap(),
-        SignalOpen(),
-        Equivariance(),
-        PatternReadout(),
-        Patterns(),
-        DigitsStudy(),
-        CifarStudy(),
-        DialStudy(),
-        StabilityStudy(),
-    )
+# Where each study lives. A study is imported when it is asked for: together they take longer to import than a small run needs.
+PLACES = {
+    "signal-first": "signal_first:SignalFirst",
+    "signal": "signal.study:SignalStudy",
+    "signal-map": "signal_map.study:SignalMap",
+    "signal-open": "signal_open.study:SignalOpen",
+    "equivariance": "equivariance:Equivariance",
+    "pattern-readout": "pattern_readout:PatternReadout",
+    "patterns": "patterns:Patterns",
+    "digits": "digits:DigitsStudy",
+    "cifar": "cifar:CifarStudy",
+    "dial": "dial:DialStudy",
+    "stability": "stability.study:StabilityStudy",
 }
+
+
+class Studies(Mapping[str, Study[Any]]):
+    """All studies by their names, imported one by one.
+
+    >>> list(STUDIES)[:2], STUDIES["signal"].name
+    (['signal-first', 'signal'], 'signal')
+    """
+
+    def __init__(self):
+        self._found: dict[str, Study[Any]] = {}
+
+    def __getitem__(self, name: str) -> Study[Any]:
+        if name not in self._found:
+            module, _, kind = PLACES[name].partition(":")
+            self._found[name] = getattr(importlib.import_module(f"separatrix.studies.{module}"), kind)()
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+STUDIES = Studies()
 
 
 def find_study(name: str) -> Study[Any]:
@@ -41,6 +56,6 @@ def find_study(name: str) -> Study[Any]:
     Traceback (most recent call last):
     separatrix.errors.UnknownNameError: there is no study `paterns`; did you mean `patterns` or `pattern-readout`?
     """
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
+    if name not in PLACES:
+        raise UnknownNameError("study", name, PLACES)
     return STUDIES[name]

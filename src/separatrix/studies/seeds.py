@@ -5,7 +5,7 @@ how little few seeds say; it is exact for normal values, and accuracies on thous
 """
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import ParameterError
 from separatrix.inference.intervals import Interval
@@ -18,7 +18,7 @@ def mean_over_seeds(values: np.ndarray, level: float = 0.95) -> Interval:
     0.72 [0.6856, 0.7544]
     """
     sample = _checked("values", values)
-    half = stats.t.ppf(0.5 + level / 2, sample.size - 1) * sample.std(ddof=1) / np.sqrt(sample.size)
+    half = special.stdtrit(sample.size - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(sample.size)
     return _interval(float(sample.mean()), float(half), level, "Student's t", sample.size)
 
 
@@ -34,7 +34,7 @@ def gap_over_seeds(first: np.ndarray, second: np.ndarray, level: float = 0.95) -
     if total == 0:
         return _interval(estimate, 0.0, level, "Welch's t", min(a.size, b.size))
     freedom = total**2 / (parts**2 / np.array([a.size - 1, b.size - 1])).sum()
-    half = float(stats.t.ppf(0.5 + level / 2, freedom) * np.sqrt(total))
+    half = float(special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(total))
     return _interval(estimate, half, level, "Welch's t", min(a.size, b.size))
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
+from scipy import special
 
 from separatrix.inference.intervals import Interval
 
@@ -75,7 +75,7 @@ def gain_interval(pairs: Sequence[Paired], overlap: tuple[float, float], level: 
     0.2 [-0.04841, 0.4484]
     """
     estimate = float(np.mean([pair.mean for pair in pairs]))
-    half = float(stats.t.ppf(0.5 + level / 2, len(pairs) - 1)) * math.sqrt(spread_of(pairs, overlap))
+    half = float(special.stdtrit(len(pairs) - 1, 0.5 + level / 2)) * math.sqrt(spread_of(pairs, overlap))
     return Interval(estimate, estimate - half, estimate + half, level, "paired splits, Student's t with overlap", len(pairs))
 
 
@@ -104,7 +104,7 @@ def decide(pairs: Sequence[Paired], overlap: tuple[float, float], margin: float,
     found = gain_interval(pairs, overlap, sure)
     half = found.high - found.estimate
     if random:
-        half = math.hypot(half, float(stats.t.ppf(0.5 + sure / 2, len(pairs) - 1)) * math.sqrt(luck_of(pairs)))
+        half = math.hypot(half, float(special.stdtrit(len(pairs) - 1, 0.5 + sure / 2)) * math.sqrt(luck_of(pairs)))
     if found.estimate >= margin and found.estimate - half > 0:
         return "pays"
     return "does not pay" if found.high < margin else "cannot tell"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import ParameterError
 from separatrix.inference.intervals import Interval, median_interval
@@ -124,7 +124,7 @@ def growth(points: Sequence[tuple[float, Amounts, Amounts]], seed: int = 0, leve
 def _percentiles(low: np.ndarray, high: np.ndarray, level: float, count: int) -> tuple[float, float]:
     if count < 2:
         return float("-inf"), float("inf")
-    tail = float(stats.norm.sf(stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(count / (count - 1))))
+    tail = float(special.ndtr(-special.stdtrit(count - 1, 0.5 + level / 2) * np.sqrt(count / (count - 1))))
     ordered = np.sort(low), np.sort(high)
     # Order statistics rather than interpolated quantiles: these may be infinite.
     place = int(np.floor(tail * (low.size - 1)))

@@ -5,7 +5,7 @@ import itertools
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.engine import Lab
 from separatrix.inference.intervals import Interval
@@ -154,7 +154,7 @@ def curvature(bits: np.ndarray, signals: np.ndarray, level: float = 0.95) -> Int
         return Interval(float(coefficients[2]), -np.inf, np.inf, level, "least squares", len(bits))
     noise = float(((values - matrix @ coefficients) ** 2).sum()) / freedom
     error = float(np.sqrt(noise * np.linalg.inv(matrix.T @ matrix)[2, 2]))
-    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * error
+    half = float(special.stdtrit(freedom, 0.5 + level / 2)) * error
     return Interval(float(coefficients[2]), float(coefficients[2]) - half, float(coefficients[2]) + half, level, "least squares", len(bits))
 
 

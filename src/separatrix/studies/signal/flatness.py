@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from separatrix.inference import Interval
 
@@ -31,7 +31,7 @@ def fall(rows: pd.DataFrame, level: float = 0.95) -> Interval | None:
     spread = float(x @ x)
     slope = -float(x @ y) / spread
     left = y - y.mean() + slope * x
-    half = float(stats.t.ppf((1 + level) / 2, len(x) - 2)) * math.sqrt(float(left @ left) / (len(x) - 2) / spread)
+    half = float(special.stdtrit(len(x) - 2, (1 + level) / 2)) * math.sqrt(float(left @ left) / (len(x) - 2) / spread)
     return Interval(slope, slope - half, slope + half, level, "least squares", len(x))
 
 

@@ -4,7 +4,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from separatrix.inference import Interval, Threshold, threshold_ratio
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of
@@ -141,7 +141,7 @@ def _stretched(gap: Interval, comparisons: int) -> Interval:
     """A ratio's interval widened, on the log scale, for the number of comparisons (Bonferroni, normal quantiles)."""
     if not math.isfinite(gap.estimate) or gap.estimate <= 0 or gap.low <= 0 or not math.isfinite(gap.high):
         return gap
-    wider = float(norm.ppf(1 - 0.025 / max(1, comparisons)) / norm.ppf(0.975))
+    wider = float(ndtri(1 - 0.025 / max(1, comparisons)) / ndtri(0.975))
     low, high = (gap.estimate * (end / gap.estimate) ** wider for end in (gap.low, gap.high))
     return Interval(gap.estimate, low, high, gap.level, gap.method, gap.count)
 

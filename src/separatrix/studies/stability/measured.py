@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.engine import Lab, Sweep
 from separatrix.inference import Interval, mean_interval, ratio
@@ -99,7 +99,7 @@ def slope_interval(points: list[tuple[float, list[float]]], level: float = 0.95)
     weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
     slope = float(weights @ np.log(means))
     freedom = sum(len(each) - 1 for _, each in usable)
-    half = float(stats.t.ppf(0.5 + level / 2, freedom) * np.sqrt(weights**2 @ errors))
+    half = float(special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(weights**2 @ errors))
     return Interval(slope, slope - half, slope + half, level, "least squares of log means", min(len(each) for _, each in usable))
 
 

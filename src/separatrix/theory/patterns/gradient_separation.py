@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from separatrix.errors import check_choice, check_integer, check_number
 from separatrix.theory.patterns.degree_mass import degree_mass
@@ -47,7 +47,7 @@ class DrawMean:
         mean, count = float(values.mean()), len(values)
         half = 0.0
         if count > 1:
-            half = float(stats.t.ppf(0.975, count - 1) * values.std(ddof=1) / np.sqrt(count))
+            half = float(special.stdtrit(count - 1, 0.975) * values.std(ddof=1) / np.sqrt(count))
         return cls(mean, mean - half, mean + half, float(np.median(values)), count)
 
 

@@ -4,8 +4,6 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.signal import fftconvolve
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
 from separatrix.theory.common import Values, exponential, grid, plain
@@ -159,6 +157,8 @@ def coverage_failure(filters: int, window: int, minimum: int | None = None) -> C
     >>> round(coverage_failure(filters=2, window=1, minimum=1).exact, 12)
     0.5
     """
+    from scipy import stats  # slow to import
+
     check_integer("coverage_failure", "filters", filters, 1, 10_000_000)
     check_integer("coverage_failure", "window", window, 1, LARGEST_PATTERNS)
     if minimum is None:
@@ -171,6 +171,9 @@ def coverage_failure(filters: int, window: int, minimum: int | None = None) -> C
 
 
 def _multinomial_failure(q: int, k: int, minimum: int) -> float:
+    from scipy import stats  # slow to import
+    from scipy.signal import fftconvolve
+
     if minimum * 2**k > q:
         return 1.0
     # Counts of a multinomial are independent Poisson variables given their sum. 2^k equal factors are k squarings.
