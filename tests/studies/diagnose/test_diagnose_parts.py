@@ -234,6 +234,22 @@ def test_verdicts_follow_from_decisions(decisions, behind, verdict):
     assert len(reasons) >= 4
 
 
+def test_a_network_behind_the_full_one_gives_no_gain_of_its_own():
+    # Seed 89 of the permuted linear teacher: the shared network is 15 points behind, and scrambling happens to cost it something.
+    found = gains(NO, YES, NO, UNSURE)
+    behind = dataclasses.replace(found["shared less full"], sure=Interval(-0.15, -0.17, -0.13, 0.98, "", 6))
+    verdict, reasons = judge(found | {"shared less full": behind}, learned=True)
+    assert verdict == "neither pays"
+    assert "ahead of the shared one" in reasons[-1]
+    assert judge(gains(YES, YES, NO, UNSURE) | {"shared less full": behind}, learned=True)[0] == "locality pays, sharing does not"
+
+
+def test_locality_that_pays_is_said_where_sharing_is_not_settled():
+    verdict, reasons = judge(gains(YES, YES, UNSURE, YES), learned=True)
+    assert verdict == "cannot tell"
+    assert reasons[0].startswith("locality pays")
+
+
 def test_without_the_full_network_nothing_is_said_to_pay():
     found = gains(YES, YES, YES, YES)
     missing = {name: dataclasses.replace(found[name], ladder=None, sure=None) for name in ("local less full", "shared less full")}

@@ -8,6 +8,7 @@ where it was interrupted.
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import sys
@@ -108,6 +109,8 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=0.0, help="seconds a case (60; of real data 300)")
     parser.add_argument("--out", type=Path, default=Path("results/diagnose-proof.jsonl"))
     given = parser.parse_args()
+    if given.workers < 1 or given.seeds < 0 or given.first < 0 or not 0 <= given.budget < math.inf:
+        parser.error("--workers must be at least 1; --seeds, --first and --budget must not be negative")
     missing = absent() if given.real else []
     for name in missing:
         print(f"{name} is left out: `separatrix data get {name}` fetches it", file=sys.stderr)
