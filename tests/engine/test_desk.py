@@ -18,7 +18,7 @@ from separatrix.engine.local import Workers
 from separatrix.errors import SeparatrixError
 
 CPU = Device("cpu", workers=2)
-SIZES = tiny(samples=[12, 64], seeds=3)  # two programs, of 32 and of 128 samples
+SIZES = tiny(samples=[12, 3000], seeds=3)  # two programs, of 2048 and of 4096 samples
 
 
 def desk_of(count=2):
@@ -42,7 +42,7 @@ def ended(take, number):
 
 def test_hints_are_one_a_program_in_the_order_of_the_trials_and_none_that_a_worker_cannot_import():
     backwards = sx.Sweep(SIZES.trials[::-1])
-    assert sizes_of(hints_of(backwards, CPU)) == [128, 32]
+    assert sizes_of(hints_of(backwards, CPU)) == [4096, 2048]
     assert {hint.program for hint in hints_of(SIZES, CPU)} == {chunk.program for chunk in make_plan(SIZES, CPU).chunks}
 
     class Inside(type(TASK)):
@@ -55,9 +55,9 @@ def test_no_program_is_handed_out_twice_and_a_chunk_goes_where_its_program_is_be
     desk = desk_of()
     desk.expect(hints_of(SIZES, CPU))
     desk.expect(hints_of(SIZES, CPU))
-    assert desk.hint(1).frame.samples == 32
+    assert desk.hint(1).frame.samples == 2048
     assert ended(desk.hint, 0)  # one worker is left for what is wanted at once
-    assert desk.hint(1).frame.samples == 128
+    assert desk.hint(1).frame.samples == 4096
     assert ended(desk.hint, 1)
     plan = make_plan(SIZES, CPU)
     desk.post(plan)
@@ -68,8 +68,8 @@ def test_no_program_is_handed_out_twice_and_a_chunk_goes_where_its_program_is_be
 
 def test_chunks_do_not_wait_for_hints_and_need_none():
     desk = desk_of()
-    desk.expect(hints_of(tiny(samples=600), CPU))
-    assert desk.hint(0).frame.samples == 2048
+    desk.expect(hints_of(tiny(samples=6000), CPU))
+    assert desk.hint(0).frame.samples == 8192
     desk.post(make_plan(SIZES, CPU))
     # The worker that compiles ahead leaves a new program to one that is free, and takes it where none is.
     first = threading.Thread(target=lambda: got.append(desk.chunk(0)), daemon=True)
@@ -102,7 +102,7 @@ ANSWERS = """print(json.dumps({"rows": [], "tally": {"trials": 1}}), flush=True)
 def test_a_worker_that_never_ends_compiling_ahead_blocks_no_sweep_and_ends_with_the_lab(tmp_path, monkeypatch):
     fake_worker(tmp_path, monkeypatch, f"if 'prepare' not in message:\n    {ANSWERS}")
     with Workers(1) as workers:
-        workers.expect(hints_of(tiny(samples=600), CPU))
+        workers.expect(hints_of(tiny(samples=6000), CPU))
         plan = make_plan(SIZES, CPU)
         assert len(list(workers.run(plan))) == len(plan.chunks)
         (process,) = workers._processes
@@ -158,13 +158,13 @@ def test_a_complete_run_that_is_resumed_starts_no_worker_and_compiles_nothing(tm
     with sx.Lab(tmp_path, workers=2) as lab:
         lab.start()
         lab.expect(SIZES)
-        lab.expect(tiny(samples=600))  # a search may have been expected at a size that it did not need
+        lab.expect(tiny(samples=6000))  # a search may have been expected at a size that it did not need
         assert plain_rows(lab.run(SIZES)) == rows
         assert lab._workers is None
     assert (lab.tally.programs, lab.tally.trials) == (0, 0)
     with sx.Lab(tmp_path, workers=2) as lab:
-        lab.expect(sx.Sweep(SIZES.trials + tiny(samples=600).trials))
-        assert sizes_of(lab._expected) == [2048]  # of the others nothing is missing
+        lab.expect(sx.Sweep(SIZES.trials + tiny(samples=6000).trials))
+        assert sizes_of(lab._expected) == [8192]  # of the others nothing is missing
 
 
 def test_a_program_is_made_once_and_one_that_failed_is_tried_again(monkeypatch):

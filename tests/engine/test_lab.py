@@ -186,7 +186,7 @@ def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
     fake_worker(tmp_path, monkeypatch, "os._exit(1) if os.environ['SEPARATRIX_WORKER'] == '1' else time.sleep(600)")
     with Workers(2) as workers:
         # Two programs: a worker is given no program that the other one has.
-        source = workers.run(make_plan(tiny(samples=[12, 64], seeds=6), Device("cpu", workers=2)))
+        source = workers.run(make_plan(tiny(samples=[12, 3000], seeds=6), Device("cpu", workers=2)))
         with pytest.raises(SeparatrixError, match="ended unexpectedly"):
             next(iter(source))
         assert workers._processes == []

@@ -1,5 +1,7 @@
 """Programs: compiled once per structure, and the same row for the same trial whatever its company."""
 
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -84,6 +86,22 @@ def test_batched_and_padded_trials_agree_with_bare_ones(programs):
     for rows in (padded, batched):
         assert [row["trial"] for row in rows] == [trial.identity for trial in sweep]
         np.testing.assert_allclose(measured(plain_rows(rows)), measured(bare), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name, batch", [("CNN", 0), ("LCN", 0), ("FCN", 0), ("CNN", 5)])
+def test_light_trials_get_the_same_row_in_their_larger_frame(programs, signal_trials, name, batch):
+    trial = signal_trials[name]
+    trial = trial.replace(learner=trial.learner.replace(batch=batch))
+    small, large = (frame_of(trial, Rounding(samples=4.0, sizes=2.0, light=light)) for light in (0.0, math.inf))
+    assert (small.samples, large.samples) == (32, 2048)
+    (one,), (other,) = plain_rows(programs.run([trial], small)), plain_rows(programs.run([trial], large))
+    assert one.keys() == other.keys()
+    # Every probe; sums over 2016 further zeros in float32, over 20 steps.
+    for key, item in one.items():
+        if isinstance(item, str | None):
+            assert other[key] == item
+        else:
+            np.testing.assert_allclose(other[key], item, rtol=1e-5, atol=1e-5, err_msg=key)
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])

@@ -1,6 +1,8 @@
 """Sweeps, frames, structures and costs: what is known of trials before they run."""
 
+import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -102,6 +104,57 @@ def test_frames_are_at_least_as_large_and_depend_on_the_trial_alone(trial, devic
     assert structure(frame_of(frame, device.rounding)) == structure(frame)
 
 
+def test_light_trials_share_a_larger_frame_and_others_keep_their_own():
+    def frames(rounding, **changes):
+        return [frame_of(trial, rounding).samples for trial in tiny(samples=[12, 64, 300, 2000, 3000], seeds=1, **changes)]
+
+    plain = dataclasses.replace(CPU.rounding, light=0.0)
+    own = [32, 128, 512, 2048, 4096]
+    assert frames(plain) == own
+    assert frames(CPU.rounding) == [2048, 2048, 2048, 2048, 4096]
+    # A row of a step costs 4 * 12 * 12 = 576 operations in a frame of 12 by 12, so 512 rows for 200 steps just miss 6e7, and 128 rows for 2000 do.
+    assert frames(CPU.rounding, learner=LEARNER.replace(steps=200)) == [128, 128, 512, 2048, 4096]
+    assert frames(CPU.rounding, learner=LEARNER.replace(steps=2000)) == own
+    assert make_plan(tiny(samples=[12, 64, 300]), CPU).programs == 1
+    assert make_plan(tiny(samples=[12, 64, 300], learner=LEARNER.replace(steps=2000)), CPU).programs == 3
+
+
+def test_rows_that_are_drawn_count_even_where_a_step_takes_few_of_them():
+    def frame(patches, dimension):
+        (trial,) = tiny(sx.SignalTask(patches, dimension, 0.3), learner=LEARNER.replace(batch=4), samples=30, seeds=1)
+        frame = frame_of(trial, CPU.rounding)
+        assert cost_of(frame).flops == cost_of(frame.replace(samples=2048)).flops < CPU.rounding.light
+        return frame.samples
+
+    assert frame(4, 3) == 2048
+    assert frame(100, 100) == 32  # 2048 rows of it are 3e7 numbers: most of a second, for a trial of milliseconds
+
+
+@settings(max_examples=60)
+@given(trials, st.integers(1, 5000), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from([0.0, 1e6, 6e7, 1e9, math.inf]))
+def test_frames_of_light_trials_keep_order_are_made_once_and_stay_light(trial, other, ratio, light):
+    rounding = Rounding(samples=ratio, large=2.0, sizes=2.0, light=light)
+    frame = frame_of(trial, rounding)
+    assert frame_of(frame, rounding) == frame
+    plain = frame_of(trial, dataclasses.replace(rounding, light=0.0))
+    assert plain.samples == rounding.samples_up(trial.samples)
+    assert frame.replace(samples=plain.samples) == plain  # only the sample size grows further
+    if frame != plain:
+        assert plain.samples < frame.samples <= 2048
+        assert rounding.samples_up(frame.samples) == frame.samples
+        assert cost_of(frame).flops < light
+    if ratio > 1 and light == math.inf:
+        assert frame.samples == max(plain.samples, 2048)
+    twin = frame_of(trial.replace(samples=other), rounding)
+    assert (frame.samples <= twin.samples) or trial.samples > other
+
+
+@pytest.mark.parametrize("ratio", [1.0, 4.0])
+def test_trials_without_a_training_set_get_none(ratio):
+    trial = tiny(learner=LEARNER.replace(oracle="online", batch=4), samples=0, seeds=1).trials[0]
+    assert frame_of(trial, Rounding(samples=ratio, light=math.inf)).samples == 0
+
+
 def test_what_the_compiler_sees_is_structure():
     trial = tiny(seeds=1).trials[0]
     others = [
@@ -145,7 +198,7 @@ def test_costs_are_positive_and_grow_with_every_size(trial):
 
 @pytest.mark.parametrize("device", [CPU, GPU, Device("cpu", workers=1), Device("gpu", memory=1e6)])
 def test_a_plan_holds_every_trial_once_and_leaves_out_what_is_done(device):
-    sweep = tiny(samples=[8, 12, 300], seeds=9) + tiny(network=sx.LCN(1, readout="sum", bias=False), seeds=5)
+    sweep = tiny(samples=[8, 12, 64, 3000], seeds=9) + tiny(network=sx.LCN(1, readout="sum", bias=False), seeds=5)
     plan = make_plan(sweep, device)
     planned = [trial.identity for chunk in plan.chunks for trial in chunk.trials]
     assert sorted(planned) == sorted(trial.identity for trial in sweep)

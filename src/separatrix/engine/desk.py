@@ -19,7 +19,7 @@ class Hint:
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
     >>> [hint.frame.samples for hint in hints_of([trial], Device("cpu"))]
-    [32]
+    [2048]
     """
 
     program: str
@@ -35,9 +35,9 @@ def hints_of(trials: Iterable[Trial], device: Device) -> list[Hint]:
     """One hint a program, in the order of the trials; none for classes that a worker cannot import.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[64, 8], seeds=3)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[3000, 8, 64], seeds=3)
     >>> [hint.frame.samples for hint in hints_of(sweep, Device("cpu"))]
-    [128, 32]
+    [4096, 2048]
     """
     found: dict[str, Hint] = {}
     for trial, program, frame in framed(trials, device.rounding):

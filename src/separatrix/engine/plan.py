@@ -9,6 +9,8 @@ from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, is
 from separatrix.engine.trial import Trial
 from separatrix.spec import to_message
 
+LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes seconds
+
 
 @dataclasses.dataclass(frozen=True)
 class Device:
@@ -34,7 +36,7 @@ class Device:
         """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
         if self.batched:
             return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32, heavy=1e13)
-        return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True)
+        return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True, light=LIGHT_TRIAL)
 
 
 def cores() -> int:
@@ -75,7 +77,7 @@ class Plan:
     """The chunks of a sweep on a device, most expensive program first.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 3000], seeds=3)
     >>> plan = make_plan(sweep, Device("cpu"))
     >>> plan.trials, plan.programs
     (6, 2)
@@ -135,9 +137,9 @@ def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial,
     """Each trial with the identity of its program and with its frame.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
-    >>> sorted({frame.samples for _, _, frame in framed(sweep, Device("cpu").rounding)})
-    [32, 128]
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64, 3000])
+    >>> [frame.samples for _, _, frame in framed(sweep, Device("cpu").rounding)]
+    [2048, 2048, 4096]
     """
     found: dict[tuple[Any, ...], tuple[str, Trial]] = {}  # many trials differ in their seed or sample size only: look at each kind once
     heavy: dict[tuple[Any, ...], bool] = {}

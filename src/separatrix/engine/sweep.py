@@ -12,6 +12,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import Views
 from separatrix.spec import Spec, digest
 
+DRAWING = 50.0  # operations that one random number of the training data takes, and likely more
+
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
@@ -64,7 +66,8 @@ class Rounding:
     Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by factors of `large`; task and
     network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept), or, with
     `finer`, of three quarters of one: 12, 16, 24, 32, … Trials that would need more than `heavy` operations then are not rounded: the
-    padding of a long training costs more than a program of its own.
+    padding of a long training costs more than a program of its own. Sample sizes below 2048 of trials that stay below `light` operations,
+    the drawing of their data included, are rounded up further: the padding of a trial of milliseconds costs less than another program.
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -77,6 +80,7 @@ class Rounding:
     first: int = 16
     finer: bool = False
     heavy: float = math.inf
+    light: float = 0.0
 
     def samples_up(self, count: int) -> int:
         """A sample size, rounded up."""
@@ -112,6 +116,8 @@ def frame_of(trial: Trial, rounding: Rounding) -> Trial:
     (128, 32, 32)
     >>> frame_of(trial, Rounding(samples=4.0, sizes=2.0, heavy=1e5)).samples
     100
+    >>> [frame_of(trial, Rounding(samples=4.0, sizes=2.0, light=light)).samples for light in (1e7, 1e10)]
+    [128, 2048]
     """
 
     return trial.replace(seed=0) if is_heavy(trial, rounding) else _rounded(trial, rounding)
@@ -138,7 +144,19 @@ def _rounded(trial: Trial, rounding: Rounding) -> Trial:
     own = net.border == "wrap" or isinstance(net.field, Views) or len(trial.task.shape) != 2
     fixed = rounding.sizes <= 1 or net.start is not None or own
     task, network = (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
-    return trial.replace(task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0)
+    frame = trial.replace(task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0)
+    while rounding.samples > 1 and 0 < frame.samples < 2048:  # from there on, `large` keeps frames close
+        larger = frame.replace(samples=rounding.samples_up(frame.samples + 1))
+        if not _is_light(larger, rounding):
+            break
+        frame = larger
+    return frame
+
+
+def _is_light(frame: Trial, rounding: Rounding) -> bool:
+    # Steps on few rows at a time cost the same whatever the sample size, but all of it is drawn.
+    drawing = DRAWING * frame.samples * math.prod(frame.task.shape)
+    return cost_of(frame).flops + drawing < rounding.light
 
 
 def structure(frame: Trial) -> str:
