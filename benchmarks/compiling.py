@@ -71,8 +71,7 @@ def measure(chunk: Any, options: dict[str, Any], busy: bool) -> dict[str, Any]:
     """Seconds to compile the chunk's program and (device at rest) to run it."""
     from separatrix.engine import programs
 
-    programs.COMPILER_OPTIONS[jax.default_backend()] = options
-    programs.LIGHT = 0.0  # nothing but these options
+    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = options, {}  # nothing but these options
     made = programs.Programs()
     if busy:
         with Busy():
@@ -91,8 +90,7 @@ def measure_together(chunks: list[Any], options: dict[str, Any]) -> dict[str, An
     from separatrix.engine import programs
     from separatrix.engine.plan import cores
 
-    programs.COMPILER_OPTIONS[jax.default_backend()] = options
-    programs.LIGHT = 0.0
+    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = options, {}  # nothing but these options
     made = programs.Programs()
     begin = time.perf_counter()
     made.prepare([(chunk.trials[0], chunk.frame, chunk.batch) for chunk in chunks], threads=cores())

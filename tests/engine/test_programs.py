@@ -163,3 +163,23 @@ def test_statuses_are_told_apart(programs):
     assert status(stop=sx.Stop(target=1.0)) == ("reached", 0, [0])
     assert status(stop=sx.Stop(ceiling=0.0, target=-1.0)) == ("diverged", 0, [0])
     assert status(rate=3e38)[:2] in [("diverged", 3), ("non-finite", 3)]
+
+
+def test_light_programs_have_options_of_their_own_and_heavy_ones_none(monkeypatch):
+    monkeypatch.setattr(programs, "LIGHT", {"cpu": (100.0, {"quick": True})})
+    monkeypatch.setattr(programs, "COMPILER_OPTIONS", {"cpu": {"always": 1, "quick": False}})
+    assert programs._options("cpu", 99.0) == {"always": 1, "quick": True}
+    assert programs._options("cpu", 100.0) == {"always": 1, "quick": False}
+    assert programs._options("gpu", 1.0) == {}
+
+
+def test_a_batch_is_light_only_as_a_whole(monkeypatch):
+    asked = []
+    monkeypatch.setattr(programs, "_options", lambda backend, operations: asked.append((backend, operations)) or {})
+    trial = sx.Trial(sx.SignalTask(2, 3, 0.3), sx.CNN(1, 1), sx.Learner(0.1, 2), samples=4)
+    programs._compile(trial, trial, 1)
+    programs._compile(trial, trial, 3)
+    (backend, one), (_, three) = asked
+    assert backend == jax.default_backend()
+    assert one > 0
+    assert three == 3 * one

@@ -18,10 +18,15 @@ from separatrix.learners import Status
 
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
-# For trials of fewer operations than LIGHT on a CPU, which wait for their compiler rather than for themselves: XLA's older way to write
-# loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older loops" of that benchmark).
-LIGHT_OPTIONS = {"xla_cpu_use_fusion_emitters": False}
-LIGHT = 2e9
+# Options of programs that need fewer operations a call than the number beside them: they wait for their compiler rather than for themselves.
+# On a CPU, XLA's older way to write loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older
+# loops"). On a GPU, XLA tries the ways to write each product on the device itself, which programs compiled side by side disturb: 15
+# together were ready after 161 s, without trying after 26 s, and then ran about a tenth slower (set "no autotuning, library products").
+# Not to try is also to get the same program twice.
+LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
+    "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
+    "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
+}
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
 TRACING = threading.Lock()
 
@@ -183,14 +188,18 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
     with TRACING:
         lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
-    backend = jax.default_backend()
-    options = COMPILER_OPTIONS.get(backend, {}) | (LIGHT_OPTIONS if backend == "cpu" and cost_of(frame).flops < LIGHT else {})
+    options = _options(jax.default_backend(), cost_of(frame).flops * batch)
     try:
         return lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         if not options or "No such compile option" not in str(error):
             raise
         return lowered.compile()  # options come and go with XLA's versions
+
+
+def _options(backend: str, operations: float) -> dict[str, Any]:
+    limit, light = LIGHT.get(backend, (0.0, {}))
+    return COMPILER_OPTIONS.get(backend, {}) | (light if operations < limit else {})
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:
