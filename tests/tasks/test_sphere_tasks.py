@@ -214,11 +214,13 @@ def test_image_regression_labels_different_images_by_windows():
         expected.append(hidden @ teacher.readout + teacher.offset)
     assert np.allclose(train.y[:10], expected, atol=1e-5)
     stored = task.arrays()
-    scale = 3 * np.sqrt(3)
     # Training rows are different images of the training split, test rows images of the test split.
-    places = [int(np.argmin(np.abs(stored["train_x"] / scale - image).max((1, 2, 3)))) for image in train.x]
+    places = [int(np.argmin(np.abs(stored["train_x"] - image).max((1, 2, 3)))) for image in train.x]
     assert len(set(places)) == 40
-    assert np.allclose(stored["train_x"][places] / scale, train.x, atol=1e-6)
-    assert all(np.abs(stored["test_x"] / scale - image).max((1, 2, 3)).min() < 1e-6 for image in test.x)
-    # A window of the whole collection has root-mean-square norm 1 up to the unequal weight of the borders.
-    assert np.sqrt((stored["train_x"] ** 2).sum(-1).mean() * 9) / scale == pytest.approx(1.0, abs=1e-3)
+    assert np.allclose(stored["train_x"][places], train.x, atol=1e-6)
+    assert all(np.abs(stored["test_x"] - image).max((1, 2, 3)).min() < 1e-6 for image in test.x)
+    # Pixels of the whole collection have unit variance; `scale` multiplies them.
+    assert (stored["train_x"] ** 2).mean() == pytest.approx(1.0, abs=1e-3)
+    twice = task.replace(scale=2.0)
+    doubled = twice.draw(named(jax.random.key(3), "train"), 40, twice.bind(teacher, twice.arrays()))
+    assert np.allclose(doubled.x, 2 * train.x, atol=1e-6)

@@ -56,9 +56,10 @@ def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
 class ImageRegressionTask(Task):
     """Images of a stored collection, labelled by a local teacher over windows of `field` x `field` pixels, plus noise.
 
-    Images are averaged down to `side` pixels, centred, and scaled so that a window has root-mean-square norm `radius` (the source does
-    not say how its images were scaled; a window of unit size suits the teacher's biases). The teacher is that of `RegressionTask`
-    over all windows. Training rows are different images; test rows come from the collection's test images.
+    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has root-mean-square `scale`. The source does not say
+    how its images were scaled, but it records the risk of the best constant, .124: with pixels of unit variance the middle eight of ten
+    teachers vary by .016 to .13 on CIFAR-10, with windows of unit norm by .0006 to .0075. Hence 1. The teacher is that
+    of `RegressionTask` over all windows. Training rows are different images; test rows come from the collection's test images.
 
     >>> import jax
     >>> task = ImageRegressionTask(side=8)
@@ -73,7 +74,7 @@ class ImageRegressionTask(Task):
     teacher: str = choice("local", "none", default="local")
     units: int = static(low=1, default=20)
     gain: float = value(low=0, default=1.0)
-    radius: float = value(low=0, open_low=True, default=1.0)
+    scale: float = value(low=0, open_low=True, default=1.0)
 
     def check(self) -> None:
         check_source("ImageRegressionTask", self.source)
@@ -117,8 +118,7 @@ class ImageRegressionTask(Task):
         return self._labelled(key, truth, truth.test_x, indices(named(key, "inputs"), (rows,), truth.test_x.shape[0]))
 
     def _labelled(self, key: Key[Array, ""], truth: Any, images: Any, chosen: Any) -> Sample:
-        window = self.field * np.sqrt(images.shape[-1])
-        x = jnp.asarray(images)[chosen] * (self.radius / window)
+        x = jnp.asarray(images)[chosen] * self.scale
         return Sample(x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), chosen.shape))
 
     def baselines(self) -> dict[str, float]:

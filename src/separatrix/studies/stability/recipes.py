@@ -100,7 +100,7 @@ def cells(s: StabilitySettings) -> dict[CellKey, Sweep]:
 def _sweep(
     s: StabilitySettings, task: Any, network: Network, steps: int, samples: int, seeds: int, probes: Any, rate: float = 0.0, times: int = 0, test: int = 0
 ) -> Sweep:  # fmt: skip
-    clip = None if s.clip == 0 or isinstance(task, SphereTask) else s.clip
-    learner = Learner(rate or s.rate, steps, "squared", clip=clip)
+    clip = 0.0 if isinstance(task, SphereTask) else s.image_clip if isinstance(task, ImageRegressionTask) else s.clip
+    learner = Learner(rate or s.rate, steps, "squared", clip=clip or None)
     measure = Measure(probes, test or s.test, times or s.times)
     return Sweep(tuple(Trial(task, network, learner, samples, seed, measure) for seed in seeds_from(s.seed, seeds)))

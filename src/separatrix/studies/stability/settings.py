@@ -11,8 +11,9 @@ PARTS = ("sphere", "flat", "mixing", "vocabulary", "images", "geometry")
 class StabilitySettings:
     """Sizes of the six parts; `parts` says which are run. Names follow the paper: m is a patch, K a width, η a rate.
 
-    `clip` bounds the gradient's norm in all parts but `sphere` (0: not at all). A wide shared network starts far above the edge (λ = 70
-    at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all units to where they never act again.
+    `clip` bounds the gradient's norm in all parts but `sphere` and `images` (0: not at all), and `image_clip` does on images. A wide
+    shared network starts far above the edge (λ = 70 at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all units
+    to where they never act again. On images, with inputs so large, it would diverge.
 
     >>> StabilitySettings().edge
     10.0
@@ -59,6 +60,7 @@ class StabilitySettings:
     image_steps: int = 1000
     image_seeds: int = 4
     image_test: int = 256
+    image_clip: float = 10.0
     patch_images: int = 500
     patch_points: int = 250
     patch_directions: int = 200
@@ -72,6 +74,7 @@ class StabilitySettings:
         check_number(owner, "rate", self.rate, low=0, open_low=True)
         check_number(owner, "word_rate", self.word_rate, low=0, open_low=True)
         check_number(owner, "clip", self.clip, low=0)
+        check_number(owner, "image_clip", self.image_clip, low=0)
         for name in ("dimensions", "samples"):
             for count in getattr(self, name):
                 check_integer(owner, name, count, low=1)
