@@ -137,7 +137,7 @@ SCALES = {
     ),
     "full": DigitsSettings(
         digits=(3, 5, 7, 9, 13, 19, 25),
-        seeds=5,
+        seeds=8,
         filters=1024,
         height=24,
         scaling="unit",

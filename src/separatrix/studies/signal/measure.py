@@ -184,7 +184,8 @@ def search_plan(s: SignalSettings, network: str, patches: int, dimension: int, n
     """
     guess = BEGIN[network] * max(bound.value(patches, dimension, noise) for bound in bounds_for(network))
     start = float(min(max(guess, 2.0), s.largest))
-    return SearchPlan(minimum=2, maximum=s.largest, width=s.width, max_trials=s.trials, start=start)
+    width, trials = (s.full_width, s.full_trials) if network == "FCN" else (s.width, s.trials)
+    return SearchPlan(minimum=2, maximum=s.largest, width=width, max_trials=trials, start=start)
 
 
 def measure_cells(lab: Lab, s: SignalSettings, tuned: dict[TuningKey, Tuned]) -> dict[CellKey, Found]:

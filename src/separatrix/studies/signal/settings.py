@@ -19,8 +19,9 @@ REGIMES = {
 class SignalSettings:
     """The grid of cells, the target, the searches and the tuning.
 
-    Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. The fully connected
-    network has lines of its own, since it costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
+    Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. A search ends when the
+    logarithm's interval is no wider than `width`, or after `trials`. The fully connected network has lines and ends of its own (`full_`),
+    since it costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
     else at the first one alone. `map_places` are the receptive fields and numbers of filters of the sketched map (none: no map).
 
     >>> SignalSettings().cells("CNN")[:2]
@@ -44,6 +45,8 @@ class SignalSettings:
     largest: int = 16384
     width: float = 1.0
     trials: int = 36
+    full_width: float = 1.0
+    full_trials: int = 36
     round: int = 120
     tune_rates: tuple[float, ...] = (0.33, 1.0, 3.0)
     tune_biases: tuple[float, ...] = (0.5,)
@@ -65,6 +68,7 @@ class SignalSettings:
         check_number("the signal study", "noise", self.noise, low=0, open_low=True)
         check_number("the signal study", "bias", self.bias, low=0)
         check_number("the signal study", "width", self.width, low=0.05)
+        check_number("the signal study", "full_width", self.full_width, low=0.05)
         if self.margin <= 0:
             raise ParameterError(
                 "the signal study", "margin", "> 0: no learner can be asked to beat the network that knows the signal", self.margin
@@ -120,6 +124,8 @@ SCALES = {
         base_dimension=20,
         width=0.5,
         trials=120,
+        full_width=0.5,
+        full_trials=120,
         round=400,
         test=4096,
         tune_biases=(0.35, 0.5),
@@ -139,8 +145,10 @@ SCALES = {
         full_base_patches=20,
         full_base_dimension=20,
         largest=131072,
-        width=0.22,
-        trials=320,
+        width=0.16,
+        trials=1200,
+        full_width=0.22,
+        full_trials=320,
         round=2400,
         test=8192,
         tune_rates=(0.1, 0.33, 1.0, 3.0),

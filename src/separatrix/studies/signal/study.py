@@ -128,7 +128,8 @@ class SignalStudy(Study[SignalSettings]):
                 "thresholds instead of the bound's scale, tuning over every number of patches (a rate chosen at k = 10 made the fully connected "
                 "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals "
                 "of exponents, that a two-step search which ran out of trials is undecided, where searches begin, and the sizes of the quick scale. Another --seed gives data that none of these "
-                "choices has seen.",
+                "choices has seen. The full scale's searches for CNN and LCN went on to a narrower interval (.16 instead of .22, 1200 trials instead of 320) after "
+                "a run with seed 4 had left the CNN's exponents with half-widths of .17.",
             )
         )
         for cell, each in found.items():
