@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 import separatrix as sx
 from separatrix.learners import clipping, counted_clip
 from separatrix.probes import block_eigenvalues, largest_eigenvalue, top_eigenvalues, warm_start
+from separatrix.probes.lanczos import fixed_noise, lanczos
 
 NETWORKS = {
     "shared": sx.CNN(5, 12, stride=5, readout="pooled", offset=True),
@@ -190,3 +191,46 @@ def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():
     learner = sx.Learner(0.1, 10, "squared", stop=sx.Stop(after_edge=5))
     with pytest.raises(sx.ParameterError, match="the `probes` of Measure must be with 'sharpness' when the learner stops `after_edge`"):
         sx.Trial(sx.SphereTask(8, 4), sx.FCN(3), learner, 8)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1.0, 1e7])
+@pytest.mark.parametrize("looks", [39, 40])  # 39 products cannot be made four at a time
+def test_lanczos_finds_the_largest_eigenvalue_whatever_the_scale(scale, looks):
+    rng = np.random.default_rng(5)
+    spectrum = scale * np.concatenate([np.linspace(-12, 5, 200), [9.9, 10.0]])  # the largest in magnitude is negative, the second is close
+    axes, _ = np.linalg.qr(rng.normal(size=(202, 202)))
+    matrix = jnp.asarray((axes * spectrum) @ axes.T, jnp.float32)
+    values, residuals, used, vectors = jax.jit(lambda first: lanczos(lambda v: matrix @ v, first, 1, 1e-4, looks))(fixed_noise(202))
+    true = np.linalg.norm(np.asarray(matrix, np.float64) @ np.asarray(vectors[0], np.float64) - float(values[0]) * np.asarray(vectors[0]))
+    assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-5)
+    assert float(residuals[0]) <= 1e-4 * 10 * scale
+    assert float(residuals[0]) == pytest.approx(true, abs=2e-5 * scale)  # rounding of a product with numbers of size 12
+    # A residual r leaves an eigenvalue within r, and within r²/gap of it where the next is `gap` away.
+    assert float(values[0]) == pytest.approx(10 * scale, rel=1e-5)
+    assert 4 < int(used) <= looks
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "largest", "products"), [(np.zeros(50), 0.0, 1), (-3.0 * np.ones(50), -3.0, 1), ([-1.0, -2.0] * 8, -1.0, 2)]
+)
+def test_lanczos_stops_where_there_is_nothing_more_to_see(spectrum, largest, products):
+    diagonal = jnp.asarray(spectrum)
+    values, residuals, used, _ = lanczos(lambda v: diagonal * v, fixed_noise(diagonal.size), 1, 0.0, 16)
+    assert int(used) == products
+    assert float(values[0]) == pytest.approx(largest, abs=1e-6)
+    assert float(residuals[0]) <= 1e-6
+
+
+def test_a_batch_of_lanczos_runs_is_each_alone():
+    rng = np.random.default_rng(6)
+    stack = rng.normal(size=(3, 30, 30)) * np.array([1.0, 10.0, 0.1])[:, None, None]
+    stack = jnp.asarray(stack + stack.transpose(0, 2, 1), jnp.float32)
+
+    def find(matrix):
+        return lanczos(lambda v: matrix @ v, fixed_noise(30), 1, 1e-3, 20)
+
+    together = jax.vmap(find)(stack)
+    for place, matrix in enumerate(stack):
+        alone = find(matrix)
+        assert int(together[2][place]) == int(alone[2])
+        assert float(together[0][place, 0]) == pytest.approx(float(alone[0][0]), rel=1e-5)

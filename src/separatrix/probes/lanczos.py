@@ -5,6 +5,7 @@ The *largest* eigenvalue, not the largest in magnitude: that is what decides whe
 residual ‖Hv - λv‖ that every answer carries bounds the distance to an eigenvalue.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from separatrix.errors import SeparatrixError, check_integer, check_number
+
+LOOK = 4  # products between two looks at the residual
+SQUARINGS = 12  # the 4096th power: of an eigenvalue that is 1 % smaller, counted from the smallest, 1e-18 is left
 
 
 class Eigenpairs(NamedTuple):
@@ -123,33 +127,20 @@ def lanczos(
     """
     dtype = start.dtype
     tiny = jnp.finfo(dtype).tiny
-    places = jnp.arange(iterations)
+    ritz = _largest_of if count == 1 else functools.partial(_top_of, count)
 
     def unit(vector: Array) -> tuple[Array, Array]:
         size = jnp.linalg.norm(vector)
         return vector / jnp.where(size > tiny, size, 1.0), size
 
-    def ritz(diagonal: Array, beside: Array, used: Any) -> tuple[Array, Array, Array]:
-        # Places that are not filled yet get a value below every eigenvalue of the filled part (Gershgorin), so they never rank.
-        filled = places < used
-        low = jnp.min(jnp.where(filled, diagonal, jnp.inf)) - 3.0 * jnp.max(jnp.abs(beside)) - 1.0
-        row, column = places[:, None], places[None, :]
-        links = jnp.where((jnp.abs(row - column) == 1) & (jnp.maximum(row, column) < used), beside[jnp.minimum(row, column)], 0.0)
-        matrix = jnp.where(row == column, jnp.where(filled, diagonal, low), links)
-        values, vectors = jnp.linalg.eigh(matrix)
-        values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
-        last = jnp.abs(vectors[jnp.maximum(used - 1, 0)] * beside[jnp.maximum(used - 1, 0)])
-        # Fewer places than eigenvalues asked for: the rest is not known yet.
-        return values, jnp.where(jnp.arange(count) < used, last, jnp.inf), vectors
-
     def unsettled(state: Any) -> Array:
-        used, values, residuals = state[4:7]
+        (*_, used, alive), (values, residuals, _) = state
         good = jnp.all(residuals <= tolerance * jnp.maximum(jnp.abs(values), tiny))
         lost = jnp.any(jnp.isnan(values))  # a diverged network: more products would not help
-        return (used < iterations) & ~good & ~lost
+        return (used < iterations) & alive & ~good & ~lost
 
-    def extend(state: Any) -> Any:
-        basis, current, diagonal, beside, used = state[:5]
+    def extend(_: Any, state: Any) -> Any:
+        basis, current, diagonal, beside, used, alive = state
         basis = basis.at[used].set(current)
         image = product(current)
         diagonal = diagonal.at[used].set(current @ image)
@@ -160,22 +151,70 @@ def lanczos(
         scale = jnp.max(jnp.abs(diagonal)) + jnp.max(beside)
         link = jnp.where(link > 10 * jnp.finfo(dtype).eps * scale, link, 0.0)
         beside = beside.at[used].set(link)
+        used = used + alive  # past the end of an invariant subspace, what has just been written is not counted
         if count > 1:  # the other eigenvalues may lie outside of the subspace: go on from a vector that is orthogonal to it
             other = fixed_noise(start.size, dtype)
             for _ in range(2):
                 other = other - basis.T @ (basis @ other)
-            following = jnp.where(link > 0, following, unit(other)[0])
-        return basis, following, diagonal, beside, used + 1, *ritz(diagonal, beside, used + 1)
+            return basis, jnp.where(link > 0, following, unit(other)[0]), diagonal, beside, used, alive
+        return basis, following, diagonal, beside, used, alive & (link != 0)
 
-    begin = (
-        jnp.zeros((iterations, start.size), dtype),
-        unit(start)[0],
-        jnp.zeros((iterations,), dtype),
-        jnp.zeros((iterations,), dtype),
-        jnp.asarray(0),
-        jnp.zeros((count,), dtype),
-        jnp.full((count,), jnp.inf, dtype),
-        jnp.zeros((iterations, count), dtype),
-    )
-    basis, _, _, _, used, values, residuals, vectors = jax.lax.while_loop(unsettled, extend, begin)
-    return values, residuals, used, (vectors.T * (places < used)) @ basis
+    def extend_and_look(state: Any) -> Any:
+        # To see whether it is enough takes a GPU as long as a product or two: products are made a few at a time.
+        made = jax.lax.fori_loop(0, LOOK if iterations % LOOK == 0 else 1, extend, state[0])
+        return made, ritz(*made[2:5])
+
+    empty = jnp.zeros((iterations,), dtype)
+    begin = (jnp.zeros((iterations, start.size), dtype), unit(start)[0], empty, empty, jnp.asarray(0), jnp.asarray(True))
+    nothing = (jnp.zeros((count,), dtype), jnp.full((count,), jnp.inf, dtype), jnp.zeros((iterations, count), dtype))
+    made, (values, residuals, vectors) = jax.lax.while_loop(unsettled, extend_and_look, (begin, nothing))
+    return values, residuals, made[4], (vectors.T * (jnp.arange(iterations) < made[4])) @ made[0]
+
+
+def _tridiagonal(diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any, rest: Any) -> Float[Array, "size size"]:
+    """The matrix of the places that are filled; the others are alone, with `rest` on the diagonal."""
+    places = jnp.arange(diagonal.size)
+    row, column = places[:, None], places[None, :]
+    links = jnp.where((jnp.abs(row - column) == 1) & (jnp.maximum(row, column) < used), beside[jnp.minimum(row, column)], 0.0)
+    return jnp.where(row == column, jnp.where(places < used, diagonal, rest), links)
+
+
+def _below(diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any) -> Float[Array, ""]:
+    """A number below every eigenvalue of the filled part (Gershgorin), by a hundredth of their size at least."""
+    filled = jnp.arange(diagonal.size) < used
+    links = jnp.max(jnp.where(filled, jnp.abs(beside), 0.0))
+    size = jnp.max(jnp.where(filled, jnp.abs(diagonal), 0.0)) + links
+    return jnp.min(jnp.where(filled, diagonal, jnp.inf)) - 2.0 * links - jnp.where(size > 0, 0.01 * size, 1.0)
+
+
+def _top_of(count: int, diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any) -> tuple[Array, Array, Array]:
+    """The `count` largest Ritz values, their residuals and their vectors as columns."""
+    # Places that are not filled yet get a value below every eigenvalue of the filled part, so they never rank.
+    values, vectors = jnp.linalg.eigh(_tridiagonal(diagonal, beside, used, _below(diagonal, beside, used)))
+    values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
+    last = jnp.abs(vectors[jnp.maximum(used - 1, 0)] * beside[jnp.maximum(used - 1, 0)])
+    # Fewer places than eigenvalues asked for: the rest is not known yet.
+    return values, jnp.where(jnp.arange(count) < used, last, jnp.inf), vectors
+
+
+def _largest_of(diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any) -> tuple[Array, Array, Array]:
+    """The largest Ritz value, its residual and its vector, by squaring: a GPU factors small matrices one after the other, and slowly.
+
+    The matrix, shifted so that it is positive, is squared until the largest eigenvalue's part is all that is left. Where two are so
+    close that a part of the second remains, the residual, that of the vector which is returned, says so.
+    """
+    matrix = _tridiagonal(diagonal, beside, used, 0.0)
+    times = functools.partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
+    filled = jnp.arange(diagonal.size) < used
+
+    def squared(_: Any, now: Array) -> Array:
+        now = now / jnp.trace(now)
+        return times(now, now)
+
+    power = jax.lax.fori_loop(0, SQUARINGS, squared, matrix - jnp.diag(jnp.where(filled, _below(diagonal, beside, used), 0.0)))
+    vector = power[:, jnp.argmax(jnp.diag(power))]
+    vector = vector / jnp.linalg.norm(vector)
+    image = times(matrix, vector)
+    value = times(vector, image)
+    last = vector[used - 1] * beside[used - 1]
+    return value[None], jnp.sqrt(jnp.sum((image - value * vector) ** 2) + last**2)[None], vector[:, None]
