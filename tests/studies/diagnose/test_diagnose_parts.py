@@ -9,13 +9,15 @@ import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.inference.intervals import Interval
-from separatrix.studies.diagnose import Gain, Settings
+from separatrix.studies.diagnose import VERDICTS, Gain, Settings
 from separatrix.studies.diagnose.gains import Paired, decide, gain_interval, overlaps
+from separatrix.studies.diagnose.layers import Net, Weights, deep_of, initial, outputs_of
+from separatrix.studies.diagnose.rounds import waiting
 from separatrix.studies.diagnose.saved import labels_saved, size_reaching
 from separatrix.studies.diagnose.sights import controlled, fields_of, sight, whole
 from separatrix.studies.diagnose.splits import sizes_of, split_rows
-from separatrix.studies.diagnose.training import Net, Recipe, Rows, Weights, initial, outputs_of, score, train
-from separatrix.studies.diagnose.verdict import judge
+from separatrix.studies.diagnose.training import Recipe, Rows, score, train
+from separatrix.studies.diagnose.verdict import OPEN, UNSETTLED, judge, recommended
 
 NAMES = ("locality", "convolution", "sharing", "patches", "local less full", "shared less full")
 
@@ -44,6 +46,37 @@ def test_the_network_is_that_of_a_loop_over_windows(shape, shared):
     x = np.random.default_rng(1).normal(size=(5, int(np.prod(shape[:-1])), shape[-1])).astype(np.float32)
     params = weights_of(net, view, shape[-1])
     np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), reference(net, params, x, view), atol=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "field"), [((16, 16, 1), 3), ((17, 20, 2), 5), ((16, 16, 1), 16)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_second_layer_is_that_of_loops_over_cells(shape, field, shared):
+    """The largest answer of 2 x 2 windows, then windows over these cells, one at a time."""
+    view = sight(shape, field)
+    net = Net(shared, 3, 4, 5, view.counts)
+    x = np.random.default_rng(1).normal(size=(6, int(np.prod(shape[:-1])), shape[-1])).astype(np.float32)
+    params = weights_of(net, view, shape[-1])
+    (high, wide), deep = view.counts, deep_of(view.counts)
+    first = [np.maximum(x[:, p].reshape(6, -1) @ params.weights[0 if shared else i] + params.bias[0 if shared else i], 0)
+             for i, p in enumerate(view.places)]  # fmt: skip
+    k, side = deep.pool, deep.side
+    cells = {(r, c): np.max([first[(k * r + i) * wide + k * c + j] for i in range(k) for j in range(k)], axis=0)
+             for r in range(high // k) for c in range(wide // k)}  # fmt: skip
+    last = []
+    for n, (r, c) in enumerate(np.ndindex(*deep.counts)):
+        seen = np.concatenate([cells[r + i, c + j] for i in range(side) for j in range(side)], axis=1)
+        group = 0 if shared else n
+        last.append(np.maximum(seen @ params.deep[group] + params.deep_bias[group], 0))
+    expected = np.einsum("gp,prw,gwo->ro", view.pool, np.array(last), params.readout) + params.offset
+    np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), expected, atol=2e-5)
+
+
+def test_a_full_network_of_an_image_has_two_dense_layers():
+    view, rng = whole((16, 16, 1)), np.random.default_rng(2)
+    net, x = Net(False, 7, 3, 7, view.counts), rng.normal(size=(4, 256, 1)).astype(np.float32)
+    params = weights_of(net, view, 1)
+    hidden = np.maximum(np.maximum(x[:, :, 0] @ params.weights[0] + params.bias[0], 0) @ params.deep[0] + params.deep_bias[0], 0)
+    np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), hidden @ params.readout[0] + params.offset, atol=1e-5)
 
 
 def test_a_local_network_does_not_notice_permuted_patches_and_a_full_one_no_permuted_pixels():
@@ -224,7 +257,9 @@ YES, NO, UNSURE = "pays", "does not pay", "cannot tell"
         ((YES, YES, YES, NO), False, "locality pays, sharing does not"),
         ((NO, NO, YES, YES), False, "neither pays"),
         ((YES, YES, YES, YES), True, "neither pays"),
-        ((YES, YES, UNSURE, YES), False, "cannot tell"),
+        ((YES, YES, UNSURE, YES), False, "locality pays, sharing unsettled"),
+        ((NO, YES, YES, UNSURE), False, "locality pays, sharing unsettled"),
+        ((UNSURE, UNSURE, UNSURE, YES), False, "cannot tell"),
         ((NO, UNSURE, YES, YES), False, "cannot tell"),
     ],
 )
@@ -244,10 +279,20 @@ def test_a_network_behind_the_full_one_gives_no_gain_of_its_own():
     assert judge(gains(YES, YES, NO, UNSURE) | {"shared less full": behind}, learned=True)[0] == "locality pays, sharing does not"
 
 
-def test_locality_that_pays_is_said_where_sharing_is_not_settled():
-    verdict, reasons = judge(gains(YES, YES, UNSURE, YES), learned=True)
-    assert verdict == "cannot tell"
-    assert reasons[0].startswith("locality pays")
+def test_a_network_within_the_margin_of_the_full_one_is_not_behind():
+    found = gains(YES, YES, NO, UNSURE)
+    for estimate, verdict in ((-0.009, "locality pays, sharing does not"), (-0.011, "neither pays")):
+        level = Interval(estimate, estimate - 0.005, estimate + 0.005, 0.98, "", 9)  # surely below 0 both times
+        full = {name: dataclasses.replace(found[name], sure=level) for name in ("local less full", "shared less full")}
+        assert judge(found | full, learned=True)[0] == verdict
+
+
+def test_where_sharing_is_not_settled_the_network_that_is_ahead_is_recommended_and_rounds_go_on():
+    ahead, behind = (dataclasses.replace(gains(*[UNSURE] * 4)["sharing"], ladder=Interval(e, -1, 1, 0.95, "", 6)) for e in (0.004, -0.004))
+    assert (recommended(UNSETTLED, ahead), recommended(UNSETTLED, behind)) == ("shared", "local")
+    assert [recommended(verdict, ahead) for verdict in VERDICTS if verdict != UNSETTLED] == ["shared", "local", "full", "full"]
+    assert UNSETTLED in OPEN
+    assert waiting(gains(YES, YES, UNSURE, YES))  # so that there is something to go on with
 
 
 def test_without_the_full_network_nothing_is_said_to_pay():

@@ -5,6 +5,7 @@ import json
 import time
 import tracemalloc
 
+import jax
 import numpy as np
 import pytest
 
@@ -14,10 +15,12 @@ from separatrix.studies.diagnose import VERDICTS, Settings
 from separatrix.studies.diagnose.api import conclude, diagnose
 from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, Bench, Unit
 from separatrix.studies.diagnose.export import export_code
+from separatrix.studies.diagnose.layers import Weights, initial, outputs_of
 from separatrix.studies.diagnose.proof import read_lines, table_of
 from separatrix.studies.diagnose.reals import REALS
 from separatrix.studies.diagnose.training import Recipe
 from separatrix.studies.diagnose.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
+from separatrix.studies.diagnose.verdict import UNSETTLED
 
 QUICK = Settings(budget=60.0, first=2, splits=2, width=4, field=3, recipe=Recipe(16, 16, 2, (1e-2,)), explain=False)
 
@@ -98,7 +101,14 @@ def test_millions_of_rows_on_disk_are_never_all_in_memory(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "shape"), [("convolution pays", (8, 8, 3)), ("locality pays, sharing does not", (10,)), ("neither pays", (8, 8, 3))]
+    ("verdict", "shape"),
+    [
+        ("convolution pays", (8, 8, 3)),
+        ("locality pays, sharing does not", (10,)),
+        ("neither pays", (8, 8, 3)),
+        ("locality pays, sharing unsettled", (16, 16)),
+        ("neither pays", (16, 16)),
+    ],
 )
 def test_the_exported_network_runs_and_learns(verdict, shape, capsys):
     x, y = rows(60, shape)
@@ -121,6 +131,23 @@ def test_the_exported_convolution_is_the_network_of_the_diagnosis():
     view = bench.sight(SHARED, 3)
     np.testing.assert_array_equal(space["places"](), view.places)
     np.testing.assert_allclose(space["pool"](), view.pool)
+
+
+@pytest.mark.parametrize("verdict", ["convolution pays", "locality pays, sharing does not"])
+def test_the_exported_network_of_two_layers_answers_as_that_of_the_diagnosis(verdict):
+    x, y = rows(60, (17, 16))
+    bench = Bench(as_labelled(x, y), QUICK, sx.Lab())
+    found = dataclasses.replace(diagnose(x, y, settings=dataclasses.replace(QUICK, budget=1e-3)), verdict=verdict)
+    space = {"__name__": "exported"}
+    exec(compile(export_code(bench, found), "exported.py", "exec"), space)
+    model = space["Recommended"](jax.random.key(0))
+    arm = SHARED if verdict == "convolution pays" else LOCAL
+    net, view = bench.net(arm, 3), bench.sight(arm, 3)
+    params = Weights(model.first.weights, model.first.bias, model.readout, model.offset, model.second.weights, model.second.bias)
+    drawn = initial(net, len(view.places), view.places.shape[1], len(view.pool), np.random.default_rng(0))
+    assert [part.shape for part in params] == [part.shape for part in drawn]
+    expected = outputs_of(net, params, x[:5].reshape(5, -1, 1), view.places, view.pool)
+    np.testing.assert_allclose(jax.vmap(model)(x[:5, :, :, None]), expected, atol=1e-5)
 
 
 # Synthetic truths.
@@ -147,9 +174,17 @@ def test_the_proof_counts_right_unsure_and_wrong(tmp_path):
     assert "| 3 | 1 | 1 | 1 |" in table_of(lines)
     permuted = [line | {"truth": "digits, permuted"} for line in lines]  # there "cannot tell" is right, and "convolution pays" wrong
     assert "| 3 | 2 | 0 | 1 |" in table_of(permuted)
+    # With sharing unsettled: half an answer where locality pays, right for images, wrong where neither pays.
+    half = {"revision": 1, "seed": 0, "verdict": UNSETTLED, "seconds": 5.0}
+    counts = {"moving signal": "1 | 0 | 1 | 0", "fixed signal": "1 | 0 | 1 | 0", "linear teacher": "1 | 0 | 0 | 1", "digits": "1 | 1 | 0 | 0",
+              "fixed signal, permuted": "1 | 0 | 0 | 1", "digits, permuted": "1 | 0 | 0 | 1", "wine": "1 | 0 | 0 | 1"}  # fmt: skip
+    for truth_, found in counts.items():
+        assert f"| {found} |" in table_of([half | {"truth": truth_}]), truth_
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"revision": 1, "tru')
     assert len(read_lines(file)) == 3
+    file.write_text("".join(json.dumps(line | {"truth": "mnist"}) + "\n" for line in lines))
+    assert read_lines(file) == []  # real data were judged by other networks then
 
 
 def test_permuted_images_have_the_same_pixels_in_one_other_order():

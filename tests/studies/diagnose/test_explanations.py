@@ -12,12 +12,13 @@ from separatrix.data.labelled import as_labelled
 from separatrix.studies.diagnose import Settings
 from separatrix.studies.diagnose.api import conclude, explain
 from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, Arm, Bench, Result, Unit
+from separatrix.studies.diagnose.layers import Net, Weights, initial
 from separatrix.studies.diagnose.page import figures, tables
 from separatrix.studies.diagnose.patchwork import patch_geometry
 from separatrix.studies.diagnose.shifts import distances, moved, translation
-from separatrix.studies.diagnose.sights import sight, whole
-from separatrix.studies.diagnose.training import Net, Recipe, Weights, initial
-from separatrix.studies.diagnose.widths import COSTS, cost_of, matched
+from separatrix.studies.diagnose.sights import fields_of, sight, whole
+from separatrix.studies.diagnose.training import Recipe
+from separatrix.studies.diagnose.widths import COSTS, cost_of, full_width, matched
 
 QUICK = Settings(budget=600.0, first=2, splits=2, width=4, field=3, recipe=Recipe(48, 16, 2, (1e-2,)))
 
@@ -136,16 +137,17 @@ def test_smooth_rows_have_patches_of_few_directions():
 # Matched cost.
 
 
-@pytest.mark.parametrize("shape", [(9, 2), (8, 8, 1), (7, 6, 3)])
+@pytest.mark.parametrize("shape", [(9, 2), (8, 8, 1), (7, 6, 3), (16, 18, 2)])
 def test_parameters_and_products_are_counted(shape):
     """Parameters are the entries of the arrays; every weight of a local or full network is used once a row, a shared one once a window."""
     rng, channels = np.random.default_rng(0), shape[-1]
     for shared, view in ((True, sight(shape, 3)), (False, sight(shape, 3)), (False, whole(shape))):
-        net = Net(shared, 5, 3)
+        net = Net(shared, 5, 3, 7 if view.counts else 0, view.counts)
         made = initial(net, len(view.places), view.places.shape[1] * channels, len(view.pool), rng)
-        assert cost_of(net, view, channels, "parameters") == sum(part.size for part in made)
+        assert cost_of(net, view, channels, "parameters") == sum(part.size for part in made if part is not None)
         uses = len(view.places) if shared else 1
-        assert cost_of(net, view, channels, "products") == uses * made.weights.size + made.readout.size
+        second = made.deep.size * (view.pool.shape[1] if shared else 1) if view.counts else 0
+        assert cost_of(net, view, channels, "products") == uses * made.weights.size + second + made.readout.size
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -159,6 +161,15 @@ def test_no_other_width_comes_nearer(cost, network):
     assert away[found.width] == min(away.values())
     if (network, cost) == ("local", "products"):
         assert found.width == 16  # which is why that network is not trained twice
+
+
+@pytest.mark.parametrize("shape", [(28, 28, 1), (32, 32, 3)])
+def test_the_full_network_of_images_costs_what_the_local_one_costs(shape):
+    """With the products of both hidden layers; one unit more would cost more."""
+    view, width = sight(shape, fields_of(shape)[1]), full_width(shape, 16, 8)
+    target = cost_of(Net(False, 16, 0, 128, view.counts), view, shape[-1], "products")  # no outputs: hidden layers only
+    price = [cost_of(Net(False, units, 0, units, (1, 1)), whole(shape), shape[-1], "products") for units in (width, width + 1)]
+    assert price[0] <= target < price[1]
 
 
 def test_matched_networks_are_measured_and_named_apart(whole_story):

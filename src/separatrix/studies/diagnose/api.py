@@ -10,8 +10,10 @@ from separatrix.data.labelled import Labelled, as_labelled
 from separatrix.engine import Lab
 from separatrix.notes import Note
 from separatrix.studies.diagnose.baselines import baselines
-from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, SHUFFLED, Bench, Unit
+from separatrix.studies.diagnose.bench import FULL, LOCAL, SHARED, SHUFFLED, Arm, Bench, Unit
 from separatrix.studies.diagnose.explanations import Explanations
+from separatrix.studies.diagnose.ladder import raise_ladder
+from separatrix.studies.diagnose.layers import deep_of
 from separatrix.studies.diagnose.matching import matched_networks
 from separatrix.studies.diagnose.patchwork import patch_geometry
 from separatrix.studies.diagnose.rounds import ARMS, choose_field, constant, curve, investigate, results
@@ -19,7 +21,7 @@ from separatrix.studies.diagnose.saved import labels_saved
 from separatrix.studies.diagnose.settings import Settings
 from separatrix.studies.diagnose.shifts import distances, translation
 from separatrix.studies.diagnose.sights import fields_of
-from separatrix.studies.diagnose.verdict import Diagnosis, Saved
+from separatrix.studies.diagnose.verdict import Diagnosis, Saved, recommended
 from separatrix.studies.seeds import mean_over_seeds
 
 
@@ -47,21 +49,22 @@ def diagnose(
 
 def conclude(bench: Bench) -> Diagnosis:
     """Run a bench and draw the conclusions."""
-    data, s = bench.data, bench.settings
-    simple = baselines(bench)
-    field = choose_field(bench)
+    data, field = bench.data, choose_field(bench)
+    raise_ladder(bench, field)
+    s, simple = bench.settings, baselines(bench)
     verdict, reasons, gains = investigate(bench, field)
     if not any(results(bench, arm, field, bench.sizes.ladder[-1]) for arm in (FULL, LOCAL, SHARED)):
         reasons = ("the budget ended before a network was trained",)
     curves = {str(arm): found for arm in ARMS if (found := curve(bench, arm, field))}
     fields = {each: found for each in fields_of(data.shape) if (found := _field(bench, each))}
-    best = {"convolution pays": SHARED, "locality pays, sharing does not": LOCAL}.get(verdict)
-    saved = _saved(bench, best or SHARED, field)
+    best = Arm(recommended(verdict, gains["sharing"]))
+    saved = _saved(bench, SHARED if best == FULL else best, field)
     explained = explain(bench, field) if s.explain else Explanations()
     about = {
         "rows": len(data), "shape": list(data.shape), "kind": data.kind, "task": data.task, "classes": len(data.classes),
         "unit": "accuracy" if data.classes else "share of explained variance", "margin": s.margin, "ladder": list(bench.sizes.ladder),
         "budget": s.budget, "seconds": round(time.monotonic() - bench.begin, 2), "runs": len(bench.results), "seed": s.seed,
+        "field_labels": bench.tried_size,
     }  # fmt: skip
     return Diagnosis(
         data.name, verdict, reasons, gains["locality"], gains["sharing"], saved, field, gains, curves, fields, simple, about,
@@ -97,8 +100,8 @@ def missing(bench: Bench, explained: Explanations) -> tuple[Note, ...]:
 
 
 def _field(bench: Bench, field: int) -> dict[str, Any]:
-    top = bench.sizes.ladder[-1]
-    found = {arm: [r.accuracy for r in results(bench, arm, field, top)] for arm in (LOCAL, SHARED)}
+    units = {arm: [Unit(arm, field, bench.tried_size, split) for split in range(bench.settings.splits)] for arm in (LOCAL, SHARED)}
+    found = {arm: [bench.tried[unit].accuracy for unit in some if unit in bench.tried] for arm, some in units.items()}
     return {str(arm): mean_over_seeds(np.array(some), bench.settings.level) for arm, some in found.items() if len(some) > 1}
 
 
@@ -117,6 +120,28 @@ def _saved(bench: Bench, arm: Any, field: int) -> Saved | None:
     if table[FULL][:, -1].mean() < constant(bench) + bench.settings.margin:
         return None  # the full network learnt nothing: there is no accuracy to reach with fewer labels
     return labels_saved(ladder, table[arm], table[FULL], (str(arm), str(FULL)), bench.settings.level)
+
+
+def layers(bench: Bench, field: int) -> str:
+    """The hidden layers of the networks with windows, in words.
+
+    >>> bench = Bench(as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2), Settings(), Lab())
+    >>> layers(bench, 3)
+    'one hidden layer of 16 filters a window, windows of 3'
+    """
+    net = bench.net(SHARED, field)
+    first = f"of {net.width} filters a window, windows of {field}"
+    if not net.second:
+        return f"one hidden layer {first}"
+    deep = deep_of(net.counts)
+    return (
+        f"a hidden layer {first}, {deep.pool} x {deep.pool} max pooling, and a second one of {net.second} filters, windows of {deep.side},"
+    )
+
+
+def _chosen(rates: tuple[float, ...]) -> str:
+    words = ", ".join(f"{rate:g}" for rate in rates)
+    return f"rates {words} and the moment to stop" if len(rates) > 1 else f"rate {words}, the moment to stop"
 
 
 def notes_of(bench: Bench, field: int, verdict: str) -> tuple[Note, ...]:
@@ -143,9 +168,8 @@ def notes_of(bench: Bench, field: int, verdict: str) -> tuple[Note, ...]:
             out.append(Note("leak", "warning", text))
     out.append(Note(
         "choices", "info",
-        f"one hidden layer of {s.width} filters a window, windows of {field} read as means over regions; Adam, {s.recipe.steps} batches of "
-        f"{s.recipe.batch}, rates {', '.join(f'{rate:g}' for rate in s.recipe.rates)} and the moment to stop chosen on validation rows for every "
-        f"network alike; the full network costs as many products. Verdicts hold for such networks, not for every architecture.",
+        f"{layers(bench, field)} read as means over regions; Adam, {s.recipe.steps} batches of {s.recipe.batch}, {_chosen(s.recipe.rates)} "
+        f"chosen on validation rows for every network alike; the full network costs as many products. Verdicts hold for such networks, not for every architecture.",
     ))  # fmt: skip
     if verdict == "neither pays" and bench.data.kind == "tabular":
         out.append(Note("columns", "info", "the order of a table's columns is arbitrary; another order would be another question"))

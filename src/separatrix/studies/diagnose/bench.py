@@ -16,10 +16,11 @@ from separatrix.data.labelled import Labelled, batches, moments
 from separatrix.engine import Lab
 from separatrix.engine.plan import cores
 from separatrix.engine.programs import use_compilation_cache
+from separatrix.studies.diagnose.layers import Net, Weights, initial
 from separatrix.studies.diagnose.settings import REVISION, Settings
-from separatrix.studies.diagnose.sights import Sight, controlled, sight, whole
+from separatrix.studies.diagnose.sights import Sight, controlled, is_deep, sight, whole
 from separatrix.studies.diagnose.splits import Sizes, Split, sizes_of, split_rows
-from separatrix.studies.diagnose.training import Net, Rows, Weights, initial, train
+from separatrix.studies.diagnose.training import Rows, train
 from separatrix.studies.diagnose.widths import COSTS, cost_of, full_width, matched
 
 KEPT = 4  # splits whose trained networks are kept for explanations
@@ -87,9 +88,12 @@ class Bench:
     """
 
     def __init__(self, data: Labelled, settings: Settings, lab: Lab, begin: float | None = None):
+        settings = settings.suited(is_deep(data.shape))
         self.data, self.settings, self.lab = data, settings, lab
         self.sizes: Sizes = sizes_of(len(data), settings)
         self.results: dict[Unit, Result] = {}
+        # Where receptive fields are compared: the pilot's results, if sizes changed after it.
+        self.tried, self.tried_size = self.results, self.sizes.learn
         now = time.monotonic()
         self.begin = now if begin is None else begin
         # On a busy machine the page takes longer, as did all that came before.
@@ -114,6 +118,27 @@ class Bench:
         """Seconds until the deadline; a little is kept for the page."""
         return self.begin + 0.97 * self.settings.budget - self._page - time.monotonic()
 
+    @property
+    def threads(self) -> int:
+        """How many trainings run at once."""
+        return max(1, self.lab.workers or cores())
+
+    @property
+    def pilot_share(self) -> float:
+        """The share of the budget that the choice of a receptive field may take; two layers cost more, and the field matters less to them."""
+        return 0.15 if is_deep(self.data.shape) else 0.3
+
+    def pace(self, arm: Arm, field: int) -> float | None:
+        """Seconds of a training for every step between two looks; None where none was run."""
+        return self._pace.get(self._kind(Unit(arm, field, 0, 0)))
+
+    def restart(self, settings: Settings) -> None:
+        """Go on with other sizes: splits are drawn anew, and what was run is set aside in `tried`."""
+        self.tried, self.tried_size = dict(self.results), self.sizes.learn
+        self.settings, self.sizes = settings, sizes_of(len(self.data), settings)
+        for each in (self.results, self.params, self._programs, self._splits, self._rows):
+            each.clear()
+
     def split(self, number: int) -> Split:
         """The rows of a split."""
         if number not in self._splits:
@@ -134,9 +159,11 @@ class Bench:
             if arm.control == cost:
                 target = cost_of(self.net(SHARED, field), self.sight(SHARED, field), channels, cost)
                 return matched(self.net(Arm(arm.network), field), self.sight(arm, field), target, channels, cost)
+        width, counts = self.settings.width, self.sight(arm, field).counts
         if arm.network != "full":
-            return Net(arm.network == "shared", self.settings.width, outputs)
-        return Net(False, full_width(self.data.shape, self.settings.width), outputs)
+            return Net(arm.network == "shared", width, outputs, self.settings.growth * width if counts else 0, counts)
+        width = full_width(self.data.shape, width, self.settings.growth)
+        return Net(False, width, outputs, width if counts else 0, counts)
 
     def run(self, units: Iterable[Unit], share: float = 1.0, ending: bool = True) -> None:
         """Run the units that have no result yet, in order, as far as the time allows: all that is left of it, or up to a share of the budget.
@@ -146,7 +173,7 @@ class Bench:
         reserve = (1 - share) * self.settings.budget if share < 1.0 else self.spare
         expected = self._expected if share < 1.0 else self.careful
         queue = [unit for unit in dict.fromkeys(units) if unit not in self.results]
-        threads = max(1, self.lab.workers or cores())
+        threads = self.threads
         with ThreadPoolExecutor(threads, "diagnose") as pool:
             going: dict[Future[Result], Unit] = {}
             while queue or going:
@@ -187,7 +214,8 @@ class Bench:
         """What a unit is, as plain values: the name under which it is remembered."""
         s = self.settings
         field = 0 if unit.arm == FULL else unit.field  # a full network sees everything, but its matched width follows the windows
-        return {
+        deep = {"second": s.growth} if is_deep(self.data.shape) else {}
+        return deep | {
             "revision": REVISION, "data": self.data.digest, "arm": list(unit.arm), "field": field, "size": unit.size,
             "split": unit.split, "seed": s.seed, "width": s.width, "rows": [*self.sizes[:3]], "recipe": [*s.recipe[:3], *s.recipe.rates],
         }  # fmt: skip

@@ -1,6 +1,8 @@
 """The recommended network as Equinox code that runs on its own."""
 
 from separatrix.studies.diagnose.bench import Arm, Bench
+from separatrix.studies.diagnose.export_deep import DEEP, DEEP_FULL
+from separatrix.studies.diagnose.layers import deep_of
 from separatrix.studies.diagnose.sights import sight
 from separatrix.studies.diagnose.verdict import Diagnosis
 
@@ -141,14 +143,16 @@ def export_code(bench: Bench, found: Diagnosis) -> str:
     words = {"full": "a fully connected network", "local": "a locally connected network", "shared": "a convolutional network"}[arm.network]
     head = HEAD.format(name=name, network=words, verdict=found.verdict, shape=tuple(shape), outputs=net.outputs, width=net.width)
     if arm.network == "full":
-        body = FULL
+        body = DEEP_FULL if net.second else FULL
     else:
         view = sight(shape, found.receptive_field)
         shared = arm.network == "shared"
-        body = _filled(
-            WINDOWS, field=view.field, stride=view.stride, regions=4 if len(shape) == 3 else 8,
-            sharing="that share their weights" if shared else "with weights of their own", groups="1" if shared else "windows",
-        )  # fmt: skip
+        words = {"sharing": "that share their weights" if shared else "with weights of their own", "groups": "1" if shared else "windows"}
+        if net.second:
+            deep = deep_of(net.counts)
+            body = _filled(DEEP, field=view.field, stride=view.stride, pool=deep.pool, side=deep.side, second=net.second, **words)
+        else:
+            body = _filled(WINDOWS, field=view.field, stride=view.stride, regions=4 if len(shape) == 3 else 8, **words)
     recipe, classes = bench.settings.recipe, bool(bench.data.classes)
     tail = TAIL.format(
         loss_words="The cross-entropy" if classes else "The mean squared error",

@@ -100,7 +100,7 @@ def figures(bench: Bench, found: Diagnosis) -> tuple[Figure | Heatmap, ...]:
             for arm in ("local", "shared")
             if (fields := {field: arms[arm] for field, arms in found.fields.items() if arm in arms})
         )
-        caption = f"At {sizes[-1]} labels. {words} The field was chosen on validation rows of the first splits."
+        caption = f"At {found.about['field_labels']} labels. {words} The field was chosen on validation rows of the first splits."
         out.append(Figure("fields", "Receptive fields", Axis("side of the window"), Axis(unit), series, caption))
     if found.explanations.translation:
         out.append(shifts(found))

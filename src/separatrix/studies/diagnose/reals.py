@@ -6,8 +6,9 @@ import numpy as np
 
 from separatrix.data import available, read_labelled
 from separatrix.data.labelled import Labelled, as_labelled
+from separatrix.studies.diagnose.verdict import UNSETTLED
 
-PAYS = ("convolution pays", "locality pays, sharing does not")
+PAYS = ("convolution pays", "locality pays, sharing does not", UNSETTLED)
 PAYS_NOT = ("neither pays", "cannot tell")
 
 

@@ -19,8 +19,8 @@ from separatrix.studies.diagnose.bench import (
     Unit,
 )  # fmt: skip
 from separatrix.studies.diagnose.gains import Paired, decide, gain_interval, overlaps
-from separatrix.studies.diagnose.sights import fields_of
-from separatrix.studies.diagnose.verdict import Gain, Verdict, answers, judge
+from separatrix.studies.diagnose.sights import fields_of, is_deep
+from separatrix.studies.diagnose.verdict import OPEN, Gain, Verdict, answers, judge
 from separatrix.studies.seeds import mean_over_seeds
 
 ARMS = (FULL, SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES)
@@ -33,6 +33,7 @@ CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
     "local less full": (LOCAL, FULL, False),
     "shared less full": (SHARED, FULL, False),
 }
+NEIGHBOURS, NEIGHBOURS_SHARE = (FULL, SHARED, SHARED_PIXELS), 0.65  # of the budget, with the pilot
 PILOT = (0, 1)  # the splits on whose validation rows the receptive field is chosen
 
 
@@ -54,7 +55,7 @@ def choose_field(bench: Bench) -> int:
     # The middling field first: with no time for others it stands.
     order = sorted(fields, key=lambda field: field != middle)
     pilot = [Unit(arm, field, top, split) for field in order for split in PILOT for arm in (SHARED, LOCAL)]
-    bench.run(pilot, share=0.3)
+    bench.run(pilot, share=bench.pilot_share)
 
     def merit(field: int) -> float:
         means = []
@@ -78,18 +79,34 @@ def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dic
     True
     """
     s, ladder = bench.settings, bench.sizes.ladder
+    if is_deep(bench.data.shape):
+        settle_neighbours(bench, field)
     wanted, arms = s.first, ARMS
     while True:
         bench.run(Unit(arm, field, size, split) for split in range(wanted) for arm in arms for size in reversed(ladder))
         gains = {name: measured(bench, field, name) for name in CONTRASTS}
         verdict, reasons = judge(gains, learned(bench, field))
         arms = waiting(gains)
-        if verdict != "cannot tell" or bench.ended or not arms or wanted >= s.splits:
+        if verdict not in OPEN or bench.ended or not arms or wanted >= s.splits:
             break
         wanted += s.more
     # Nothing can be learnt from shuffled labels; where something is, rows or labels leak.
     bench.run(Unit(SHUFFLED, field, ladder[-1], split) for split in PILOT)
     return verdict, reasons, gains
+
+
+def settle_neighbours(bench: Bench, field: int) -> None:
+    """The first question first, where trainings are long: splits of the shared network, scrambled and beside the full one, until they answer it.
+
+    The other arms come after it, with what is left of the budget.
+    """
+    s = bench.settings
+    for wanted in range(s.first, s.splits + 1, s.more):
+        before = len(bench.results)
+        units = (Unit(arm, field, size, split) for split in range(wanted) for arm in NEIGHBOURS for size in reversed(bench.sizes.ladder))
+        bench.run(units, share=NEIGHBOURS_SHARE)
+        if len(bench.results) == before or measured(bench, field, "convolution").decision != "cannot tell":
+            return
 
 
 def waiting(gains: dict[str, Gain]) -> tuple[Arm, ...]:
@@ -152,7 +169,7 @@ def measured(bench: Bench, field: int, name: str) -> Gain:
         if len(found) > 1
     )
     shown, sure = (gain_interval(pairs, overlap, level) if len(pairs) > 1 else None for level in (s.level, s.sure))
-    return Gain(name, str(first), str(second), shown, sizes, decision, sure)
+    return Gain(name, str(first), str(second), shown, sizes, decision, sure, s.margin)
 
 
 def pairs_of(bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]) -> dict[int, Paired]:

@@ -9,13 +9,15 @@ from separatrix.studies.diagnose.training import Recipe
 REVISION = 1  # raise it whenever the same run would come out differently, so that old ledgers do not answer
 
 RECIPE = Recipe()
+# Two layers of windows need more steps than one: twice as many at one rate cost what the same steps at two rates would.
+DEEP_RECIPE = Recipe(steps=480, rates=(2e-3,))
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """The choices of a diagnosis.
 
-    `margin` is the smallest gain that counts as paying, in points of accuracy (0.01 is one) or of explained variance;
+    `width` filters a window; the second layer that images get has `growth` times as many. `margin` is the smallest gain that counts as paying, in points of accuracy (0.01 is one) or of explained variance;
     `level` is that of the intervals shown, `sure` that of the intervals that decide, which are looked at after every round. `most`
     ends the ladder of sample sizes. `first` splits are run before the first look, then `more` at a time up to `splits`. With `explain`
     a little of the budget is kept for what explains the verdict and decides nothing.
@@ -31,6 +33,7 @@ class Settings:
     sure: float = 0.98
     field: int | None = None
     width: int = 16
+    growth: int = 8
     most: int = 1600
     rungs: int = 3
     factor: int = 4
@@ -48,8 +51,16 @@ class Settings:
         check_integer("diagnose", "seed", self.seed, 0)
         if self.field is not None:
             check_integer("diagnose", "field", self.field, 1)
-        for name in ("width", "rungs", "first", "more"):
+        for name in ("width", "growth", "rungs", "first", "more"):
             check_integer("diagnose", name, getattr(self, name), 1)
+
+    def suited(self, deep: bool) -> "Settings":
+        """The settings with the recipe of networks of two layers, if they are deep and no other recipe was given.
+
+        >>> Settings().suited(True).recipe.steps, Settings(recipe=Recipe(8, 8, 2)).suited(True).recipe.steps
+        (480, 8)
+        """
+        return dataclasses.replace(self, recipe=DEEP_RECIPE) if deep and self.recipe == RECIPE else self
 
     def ladder(self, available: int, least: int = 16) -> tuple[int, ...]:
         """The sample sizes: a geometric ladder that ends at the available training rows or at `most`.

@@ -15,8 +15,9 @@ from jaxtyping import Int
 from separatrix.studies.diagnose.bench import FULL, KEPT, LOCAL, SHARED, Bench, Unit
 from separatrix.studies.diagnose.explanations import Shifted
 from separatrix.studies.diagnose.gains import Paired, gain_interval
+from separatrix.studies.diagnose.layers import Net, Weights, outputs_of
 from separatrix.studies.diagnose.rounds import overlap_of
-from separatrix.studies.diagnose.training import Net, Rows, Weights, outputs_of, score
+from separatrix.studies.diagnose.training import Rows, score
 from separatrix.studies.seeds import mean_over_seeds
 
 LEAST, ROWS, NUMBERS = 100, 400, 1_500_000  # held-out rows of a split that are shifted: as many as windows see this many numbers in

@@ -9,9 +9,11 @@ from jaxtyping import Float, Int
 from separatrix.errors import ParameterError
 from separatrix.networks.layout import group_of
 from separatrix.networks.windows import windows
+from separatrix.studies.diagnose.layers import deep_of
 
 MOST_WINDOWS = 200  # and this many numbers under all windows together: a training step must cost milliseconds
 MOST_PRODUCTS = 4000
+DEEP_SIDE = 16  # the smaller side of such images: on 8 x 8 pixels a pooled map would have room for a single window
 
 
 class Sight(NamedTuple):
@@ -24,17 +26,29 @@ class Sight(NamedTuple):
     field: int
     stride: int
     places: Int[np.ndarray, "positions area"]
-    pool: Float[np.ndarray, "regions positions"]
+    pool: Float[np.ndarray, "regions last"]  # over the windows of the last layer
+    counts: tuple[int, ...] = ()  # windows along both axes, where a second layer is laid over them
+
+
+def is_deep(shape: tuple[int, ...]) -> bool:
+    """Whether networks on inputs of a shape get a second layer: images that are not tiny.
+
+    >>> is_deep((28, 28, 1)), is_deep((8, 8, 1)), is_deep((128, 1))
+    (True, False, False)
+    """
+    return len(shape) == 3 and min(shape[:-1]) >= DEEP_SIDE
 
 
 def fields_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Receptive fields worth trying on inputs of a shape: small, middling and large ones.
 
     >>> fields_of((28, 28, 1)), fields_of((8, 8, 1)), fields_of((128, 1)), fields_of((13, 1))
-    ((3, 5, 9), (2, 3, 4), (4, 8, 16), (2, 3, 4))
+    ((3, 5, 7), (2, 3, 4), (4, 8, 16), (2, 3, 4))
     """
     side = min(shape[:-1])
     shares = (0.12, 0.18, 0.33) if len(shape) == 3 else (1 / 32, 1 / 16, 1 / 8)
+    if is_deep(shape):
+        shares = (0.1, 0.18, 0.25)  # what a second layer's windows see is larger anyway
     found = [min(side, max(least, round(share * side))) for least, share in zip((2, 3, 4), shares)]
     return tuple(sorted(set(found)))
 
@@ -43,18 +57,30 @@ def sight(shape: tuple[int, ...], field: int) -> Sight:
     """Windows of a side `field` at the finest stride that a short budget affords, read region by region.
 
     >>> sight((28, 28, 1), 5).stride, sight((28, 28, 1), 5).pool.shape
-    (2, (16, 144))
+    (2, (16, 16))
     """
     *space, _ = shape
     if field > min(space):
         raise ParameterError("diagnose", "field", f"at most the input's smaller side ({min(space)})", field)
     stride = _stride(tuple(space), field)
     where = windows(shape, field, stride)
+    places = where.places().astype(np.int32)
+    if is_deep(shape):
+        last = deep_of(where.counts).counts
+        return Sight(field, stride, places, regions_of(last, tuple(min(4, count) for count in last)), where.counts)
     most = 4 if len(space) == 2 else 8
-    along = tuple(max(1, min(most, count // 2)) for count in where.counts)
-    group = np.asarray(group_of(where.counts, along))
+    return Sight(field, stride, places, regions_of(where.counts, tuple(max(1, min(most, count // 2)) for count in where.counts)))
+
+
+def regions_of(counts: tuple[int, ...], along: tuple[int, ...]) -> Float[np.ndarray, "regions positions"]:
+    """The mean over the windows of every region, as a matrix; `along` says how many regions each axis has.
+
+    >>> regions_of((4,), (2,)).tolist()
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    """
+    group = np.asarray(group_of(counts, along))
     member = (group[None, :] == np.arange(math.prod(along))[:, None]).astype(np.float32)
-    return Sight(field, stride, where.places().astype(np.int32), member / member.sum(1, keepdims=True))
+    return member / member.sum(1, keepdims=True)
 
 
 def _stride(space: tuple[int, ...], field: int) -> int:
@@ -72,7 +98,8 @@ def whole(shape: tuple[int, ...]) -> Sight:
     (1, 64)
     """
     pixels = math.prod(shape[:-1])
-    return Sight(max(shape[:-1]), 1, np.arange(pixels, dtype=np.int32)[None], np.ones((1, 1), np.float32))
+    counts = (1, 1) if is_deep(shape) else ()
+    return Sight(max(shape[:-1]), 1, np.arange(pixels, dtype=np.int32)[None], np.ones((1, 1), np.float32), counts)
 
 
 def controlled(view: Sight, control: str, pixels: int, rng: Any) -> Sight:

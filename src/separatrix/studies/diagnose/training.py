@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from separatrix.learners.losses import logistic, squared
+from separatrix.studies.diagnose.layers import Net, Weights, outputs_of
 
 
 class Rows(NamedTuple):
@@ -42,64 +42,6 @@ class Recipe(NamedTuple):
     batch: int = 64
     looks: int = 8
     rates: tuple[float, ...] = (3e-3, 1e-2)
-
-
-class Net(NamedTuple):
-    """A network of one hidden layer as the compiler sees it: whether windows share weights, and the shapes of its parameters.
-
-    >>> Net(shared=True, width=8, outputs=10).width
-    8
-    """
-
-    shared: bool
-    width: int
-    outputs: int  # 1 for regression
-
-
-class Weights(NamedTuple):
-    """The trained parameters: (positions or 1, span, width), (positions or 1, width), (regions, width, outputs), (outputs,).
-
-    >>> Weights(1, 2, 3, 4).offset
-    4
-    """
-
-    weights: Any
-    bias: Any
-    readout: Any
-    offset: Any
-
-
-def see(x: Float[Array, "rows pixels channels"], places: Int[Array, "positions area"]) -> Float[Array, "positions rows span"]:
-    """The patches that windows over the given pixels see.
-
-    >>> see(jnp.arange(4.0).reshape(1, 4, 1), jnp.array([[0, 1], [2, 3]])).ravel().tolist()
-    [0.0, 1.0, 2.0, 3.0]
-    """
-    return x[:, places, :].reshape(x.shape[0], places.shape[0], -1).transpose(1, 0, 2)
-
-
-def initial(net: Net, positions: int, span: int, regions: int, rng: np.random.Generator) -> Weights:
-    """He's initialisation of the windows' weights, a small readout; drawn outside of the program, which compiles faster without.
-
-    >>> initial(Net(True, 4, 2), 9, 5, 3, np.random.default_rng(0)).weights.shape
-    (1, 5, 4)
-    """
-    groups = 1 if net.shared else positions
-    weights = rng.standard_normal((groups, span, net.width), np.float32) * np.float32((2.0 / span) ** 0.5)
-    readout = rng.standard_normal((regions, net.width, net.outputs), np.float32) * np.float32((regions * net.width) ** -0.5)
-    return Weights(weights, np.zeros((groups, net.width), np.float32), readout, np.zeros(net.outputs, np.float32))
-
-
-def outputs_of(net: Net, params: Weights, x: Array, places: Array, pool: Float[Array, "regions positions"]) -> Float[Array, "rows outputs"]:
-    """Windows, ReLU, the mean over each region's windows, and a readout with weights of its own for every region."""
-    patches = see(x, places)
-    if net.shared:
-        z = (patches.reshape(-1, patches.shape[-1]) @ params.weights[0]).reshape(*patches.shape[:2], -1)
-    else:
-        z = patches @ params.weights
-    hidden = jax.nn.relu(z + params.bias[:, None, :])
-    pooled = jnp.tensordot(pool, hidden, 1)
-    return jnp.einsum("grw,gwo->ro", pooled, params.readout) + params.offset
 
 
 def score(outputs: Float[Array, "rows outputs"], y: Float[Array, " rows"], count: Any) -> tuple[Array, Array, Array]:
@@ -131,6 +73,8 @@ def train(
     `order` says which training rows every step takes, `every` is the number of steps between two looks.
 
     >>> rows, net = Rows(jnp.zeros((8, 3, 1)), jnp.zeros(8), 8), Net(True, 4, 2)
+    >>> import numpy as np
+    >>> from separatrix.studies.diagnose.layers import initial
     >>> start = initial(net, 1, 3, 1, np.random.default_rng(0))
     >>> out = train(net, Recipe(8, 4, 2), start, jnp.zeros((8, 4), int), jnp.array([[0, 1, 2]]), jnp.ones((1, 1)), 4, rows, rows, rows)
     >>> float(out["accuracy"])

@@ -2,15 +2,17 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from separatrix.inference.intervals import Interval
 from separatrix.notes import Note
 from separatrix.studies.diagnose.explanations import Explanations, plain_interval, points
 from separatrix.studies.diagnose.gains import Decision
 
-Verdict = Literal["convolution pays", "locality pays, sharing does not", "neither pays", "cannot tell"]
-VERDICTS: tuple[Verdict, ...] = ("convolution pays", "locality pays, sharing does not", "neither pays", "cannot tell")
+Verdict = Literal["convolution pays", "locality pays, sharing does not", "locality pays, sharing unsettled", "neither pays", "cannot tell"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+UNSETTLED: Verdict = "locality pays, sharing unsettled"
+OPEN: tuple[Verdict, ...] = (UNSETTLED, "cannot tell")  # more splits could change these
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +30,16 @@ class Gain:
     sizes: tuple[tuple[int, Interval], ...]
     decision: Decision
     sure: Interval | None = None  # the interval that decided
+    margin: float = 0.01
+
+    @property
+    def behind(self) -> bool:
+        """Whether the first network is behind the second, as a gain pays: by at least the margin, and surely.
+
+        >>> Gain("x", "local", "full", None, (), "does not pay", Interval(-0.004, -0.007, -0.001, 0.98, "", 9)).behind
+        False
+        """
+        return self.sure is not None and self.sure.high < 0 and self.sure.estimate <= -self.margin
 
     @property
     def full(self) -> Interval | None:
@@ -45,7 +57,7 @@ class Gain:
 def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict and its reasons from the gains called "locality", "convolution", "sharing", "patches", "local less full" and "shared less full".
 
-    Locality pays if scrambling the pixels costs the local or the shared network something; a network that is surely behind the full one,
+    Locality pays if scrambling the pixels costs the local or the shared network something; a network that is behind the full one,
     which is blind to the order of pixels, does not count. Sharing pays if the shared network beats the
     local one and loses its lead when every window's pixels are permuted in another way.
 
@@ -73,8 +85,22 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
     elif local == "pays" and shares == "does not pay":
         verdict = "locality pays, sharing does not"
     elif local == "pays":
-        reasons.insert(0, "locality pays; whether sharing weights pays beyond it is not settled")
+        verdict = UNSETTLED
     return verdict, tuple(reasons)
+
+
+def recommended(verdict: Verdict, sharing: Gain) -> Literal["shared", "local", "full"]:
+    """The network that a verdict recommends; of the two with windows the one that is ahead, where sharing is not settled.
+
+    >>> lead = Gain("sharing", "shared", "local", Interval(0.004, -0.002, 0.01, 0.95, "", 6), (), "cannot tell")
+    >>> recommended("locality pays, sharing unsettled", lead), recommended("neither pays", lead)
+    ('shared', 'full')
+    """
+    if verdict == UNSETTLED:
+        return "shared" if sharing.ladder is not None and sharing.ladder.estimate >= 0 else "local"
+    if verdict == "convolution pays":
+        return "shared"
+    return "local" if verdict == "locality pays, sharing does not" else "full"
 
 
 def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
@@ -85,9 +111,8 @@ def answers(gains: dict[str, Gain]) -> tuple[Decision, Decision]:
 
 
 def _loses(gains: dict[str, Gain], name: Literal["local", "shared"]) -> bool:
-    """Whether the network is surely worse than the full one: then what scrambling costs it is no gain."""
-    sure = gains[f"{name} less full"].sure
-    return sure is not None and sure.high < 0
+    """Whether the network is behind the full one: then what scrambling costs it is no gain."""
+    return gains[f"{name} less full"].behind
 
 
 def unmatched(gains: dict[str, Gain]) -> bool:
@@ -163,7 +188,7 @@ class Diagnosis:
     @property
     def recommended(self) -> str:
         """The network that the verdict recommends."""
-        return {"convolution pays": "shared", "locality pays, sharing does not": "local"}.get(self.verdict, "full")
+        return recommended(self.verdict, self.sharing_gain)
 
     def plain(self) -> dict[str, Any]:
         """The diagnosis as plain values: the JSON twin."""
