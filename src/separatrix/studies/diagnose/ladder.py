@@ -1,8 +1,9 @@
 """A higher ladder of sample sizes where the budget and the data afford one: what windows are worth may show only with more labels.
 
 Only for images with two layers and more than a minute: all else stays as it was proved. The pilot measures what a training costs; the
-ladder's top is then doubled as long as the first splits of the first question (`rounds.settle_neighbours`) fit into the time it has. A raised ladder has two rungs, the lower ones being
-too few labels to tell networks apart, and tests on more rows, which cost little and are half of the noise.
+ladder's top is then doubled as long as enough splits of the first question (`rounds.settle_neighbours`) fit into the time it has. A raised
+ladder has two rungs, the lower ones being too few labels to tell networks apart, and tests on more rows, which cost little and are half
+of the noise.
 """
 
 import dataclasses
@@ -17,6 +18,7 @@ from separatrix.studies.diagnose.splits import sizes_of
 
 USUAL = 60.0  # seconds; up to here the ladder is the same for everyone
 SHARE = 0.9  # of the time of the first question may be planned
+SPLITS = 10  # of the first question must fit: fewer leave intervals of several points, whatever the number of labels
 RUNGS, TEST = 2, 3000  # of a raised ladder
 TRAININGS = {"full": 1, "shared": 2}  # of a split, at every size: the arms of the first question
 
@@ -36,21 +38,21 @@ def raised(settings: Settings, times: int) -> Settings:
 
 
 def planned(paces: dict[str, float], settings: Settings, ladder: tuple[int, ...], threads: int) -> float:
-    """Seconds that the first splits of the first question take, where `paces` are the seconds of a step between every two looks, network by network.
+    """Seconds that ten splits of the first question take, where `paces` are the seconds of a step between every two looks, network by network.
 
-    >>> planned({"full": 0.01, "shared": 0.01}, Settings(), (100, 400, 1600), 1)  # 4 splits of 3 arms, 30 + 15 + 8 steps
-    6.36
+    >>> planned({"full": 0.01, "shared": 0.01}, Settings(), (100, 400, 1600), 1)  # 10 splits of 3 arms, 30 + 15 + 8 steps
+    15.9
     """
     every = [max(1, round(settings.recipe.steps / settings.recipe.looks * math.sqrt(size / ladder[-1]))) for size in ladder]
     split = sum(count * paces[network] for network, count in TRAININGS.items()) * sum(every)
-    return round(settings.first * split / threads, 6)
+    return round(SPLITS * split / threads, 6)
 
 
 def highest(settings: Settings, rows: int, paces: dict[str, float], threads: int, seconds: float) -> int:
-    """How many times as high the ladder may go, a power of two, so that the data have the rows and the first splits fit into some seconds.
+    """How many times as high the ladder may go, a power of two, so that the data have the rows and ten splits fit into some seconds.
 
     >>> paces = {"full": 0.01, "shared": 0.01}
-    >>> [highest(Settings(), 60_000, paces, 1, seconds) for seconds in (5, 10, 20)], highest(Settings(), 4000, paces, 1, 60)
+    >>> [highest(Settings(), 60_000, paces, 1, seconds) for seconds in (12, 25, 50)], highest(Settings(), 4000, paces, 1, 60)
     ([1, 2, 8], 1)
     """
     times = 1

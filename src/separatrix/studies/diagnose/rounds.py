@@ -35,6 +35,7 @@ CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
 }
 NEIGHBOURS, NEIGHBOURS_SHARE = (FULL, SHARED, SHARED_PIXELS), 0.65  # of the budget, with the pilot
 PILOT = (0, 1)  # the splits on whose validation rows the receptive field is chosen
+SMALL_PILOT = (0, 1, 2, 3, 4, 5)  # of small images, whose trainings are short and whose windows of 2 and 3 pixels differ
 
 
 def choose_field(bench: Bench) -> int:
@@ -52,16 +53,19 @@ def choose_field(bench: Bench) -> int:
     fields = fields_of(bench.data.shape)
     middle = fields[len(fields) // 2]
     top = bench.sizes.ladder[-1]
-    # The middling field first: with no time for others it stands.
+    # The middling field first: with no time for others it stands. Then the others, and further splits of all of them.
     order = sorted(fields, key=lambda field: field != middle)
-    pilot = [Unit(arm, field, top, split) for field in order for split in PILOT for arm in (SHARED, LOCAL)]
-    bench.run(pilot, share=bench.pilot_share)
+    splits = SMALL_PILOT if len(bench.data.shape) == 3 and not is_deep(bench.data.shape) else PILOT
+    pilot = [(arm, field, top, split) for field in order for split in splits for arm in (SHARED, LOCAL)]
+    bench.run((Unit(*each) for each in sorted(pilot, key=lambda each: each[-1] not in PILOT)), share=bench.pilot_share)
+    have = [split for split in splits if all(Unit(arm, field, top, split) in bench.results for field in order for arm in (SHARED, LOCAL))]
 
     def merit(field: int) -> float:
         means = []
         for arm in (SHARED, LOCAL):
-            found = [bench.results[unit].check for split in PILOT if (unit := Unit(arm, field, top, split)) in bench.results]
-            means.append(float(np.mean(found)) if len(found) == len(PILOT) else -np.inf)
+            used = have if len(have) > len(PILOT) else PILOT
+            found = [bench.results[unit].check for split in used if (unit := Unit(arm, field, top, split)) in bench.results]
+            means.append(float(np.mean(found)) if len(found) == len(used) else -np.inf)
         return max(means)
 
     return max(order, key=merit)  # the first of equals: the middling one
