@@ -1,5 +1,6 @@
 """The commands: what they print where, and how they end."""
 
+import dataclasses
 import io
 import json
 import os
@@ -214,6 +215,36 @@ def test_dry_run_prints_the_plan_and_writes_nothing(cli, tmp_path, finished, two
     assert json.loads(out)["signal-first"]["trials"] == 0
     code, out, _ = cli("verify", "--dry-run", "--json")
     assert list(json.loads(out)) == ["signal-first", "pattern-readout"]
+
+
+def test_a_calibration_is_kept_shown_and_used(cli, monkeypatch, tmp_path):
+    from separatrix.engine import calibration
+    from separatrix.engine.speed import ASSUMED
+
+    monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))
+    times = tuple(calibration.Timed(kind, trial.learner.steps, 2.0, 0.1) for kind, trial in calibration.cases())
+    slow = dataclasses.replace(ASSUMED["cpu"], start=1000.0, measured=True)
+    monkeypatch.setattr(calibration, "calibrate", lambda device, show: calibration.Calibration(slow, times, 1))
+    dry = ["run", "signal-first", "--dry-run", "--workers", "2", *TINY]
+    _, out, _ = cli(*dry)
+    assert "not calibrated: `separatrix doctor --calibrate`" in out
+    code, out, err = cli("doctor", "--calibrate", "--workers", "2", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["machine"]["workers"] == 2
+    assert found["speed"]["start"] == 1000.0
+    assert len(found["times"]) == len(times)
+    assert json.loads(Path(found["file"]).read_text())["work"] == found["speed"]["work"]
+    _, out, _ = cli(*dry)
+    assert "calibrated on this machine" in out
+    _, out, _ = cli(*dry, "--json")
+    plan = json.loads(out)["signal-first"]
+    assert plan["calibrated"] is True
+    assert 1000.0 < plan["seconds"] < 1100.0
+    code, out, err = cli("doctor", "--calibrate", "--workers", "1")
+    assert (code, err) == (0, "")
+    assert "CNN, sharpness" in out
+    assert "calibrated for 1 worker;" in out
 
 
 def test_another_seed_is_another_run(cli, finished):

@@ -232,9 +232,24 @@ def print_plan(plans: dict[str, Plan], as_json: bool) -> None:
     for column in ("study", "device", "workers", "trials", "programs", "GFLOP", "MiB a worker", "seconds (estimate)"):
         table.add_column(column, justify="left" if column in ("study", "device") else "right")
     for name, plan in plans.items():
-        cells = (plan.flops / 1e9, plan.bytes / 2**20, plan.seconds)
+        time = f"{'at most ' if plan.at_most else ''}{plan.seconds:.1f}"
         table.add_row(
             *(name, plan.device.platform, str(plan.device.workers), str(plan.trials), str(plan.programs)),
-            *(f"{cell:.1f}" for cell in cells),
+            *(f"{plan.flops / 1e9:.1f}", f"{plan.bytes / 2**20:.1f}", time),
         )
     terminal().print(table)
+    for sentence in _about(list(plans.values())):
+        print(sentence)
+
+
+def _about(plans: list[Plan]) -> list[str]:
+    """What a reader of estimates should know about them."""
+    said = ["estimates are for an empty compilation cache"]
+    if len(plans) > 1:
+        whole = sum(plan.busy for plan in plans) + max(plan.device.speed.start for plan in plans)
+        said.append(f"together, started once: {whole:.1f} s")
+    if any(plan.at_most for plan in plans):
+        said.append("at most: trials may stop before their last step")
+    measured = all(plan.device.speed.measured for plan in plans)
+    said.append("calibrated on this machine" if measured else "not calibrated: `separatrix doctor --calibrate` measures this machine")
+    return said

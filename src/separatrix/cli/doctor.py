@@ -1,4 +1,4 @@
-"""`separatrix doctor`: is this installation sound, and what can this machine do?"""
+"""`separatrix doctor`: is this installation sound, what can this machine do, and (with `--calibrate`) how fast is it?"""
 
 import json
 import os
@@ -76,3 +76,36 @@ def doctor(as_json: bool) -> None:
         raise SeparatrixError("; ".join(facts["problems"]))
     if not as_json:
         print("all is well")
+
+
+def calibrate(as_json: bool, workers: int | None) -> None:
+    """Measure this machine, keep what comes out for estimates, and show how well it explains what was measured."""
+    from rich.table import Table
+
+    from separatrix.cli.commands import progress_bar, terminal
+    from separatrix.engine import find_device
+    from separatrix.engine.calibration import calibrate
+    from separatrix.engine.speed import keep_speed, machine
+
+    device = find_device(workers)
+    with progress_bar(as_json) as show:
+        found = calibrate(device, show)
+    rows = found.rows()
+    file = keep_speed(found.speed, device.workers, times=rows)
+    if as_json:
+        print(json.dumps({"machine": machine(device.workers), "speed": found.speed.message(), "times": rows, "file": str(file)}, indent=1))
+        return
+    table = Table(box=None, pad_edge=False)
+    columns = ("kind", "steps", "ms", "predicted", "ratio", "compiling, s", "predicted", "ratio")
+    for column in columns:
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    for row in rows:
+        run, compiling = (row["seconds"], row["predicted"]), (row["compile_seconds"], row["compile_predicted"])
+        table.add_row(
+            *(row["kind"], str(row["steps"])),
+            *(*(f"{1e3 * each:.1f}" for each in run), f"{row['ratio']:.2f}"),
+            *(*(f"{each:.1f}" for each in compiling), f"{row['compile_ratio']:.2f}"),
+        )
+    terminal().print(table)
+    whose = f"{device.workers} worker{'s' if device.workers > 1 else ''}"
+    print(f"calibrated for {whose}; `--dry-run` now estimates with it ({file})")

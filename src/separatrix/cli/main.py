@@ -147,11 +147,20 @@ app.add_typer(data.app)
 
 
 @app.command()
-def doctor(json: Json = False) -> None:
+def doctor(
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Time small trials (a minute or two), for the estimates of --dry-run.")
+    ] = False,
+    workers: Annotated[int, typer.Option("--workers", min=-1, help="Of --calibrate: for so many workers; -1 is one a core.")] = -1,
+    json: Json = False,
+) -> None:
     """Check this installation and machine."""
-    from separatrix.cli.doctor import doctor
+    from separatrix.cli import doctor
 
-    doctor(json)
+    if calibrate:
+        doctor.calibrate(json, None if workers < 1 else workers)
+    else:
+        doctor.doctor(json)
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from separatrix.engine.local import Finished, Workers, run_here
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
+from separatrix.engine.speed import find_speed
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
 from separatrix.errors import ParameterError, SeparatrixError
@@ -42,9 +43,10 @@ def find_device(workers: int | None = None) -> Device:
     """
     found = jax.devices()[0]
     if found.platform == "cpu":
-        return Device("cpu", workers=workers or cores())
-    stats = found.memory_stats() or {}
-    return Device(found.platform, 1, memory=0.6 * stats.get("bytes_limit", 16e9), flops=5e12, compile_seconds=6.0)
+        count = workers or cores()
+        return Device("cpu", workers=count, speed=find_speed("cpu", count))
+    stats, speed = found.memory_stats() or {}, find_speed(found.platform, 1)
+    return Device(found.platform, 1, memory=0.6 * stats.get("bytes_limit", 16e9), flops=5e12, compile_seconds=6.0, speed=speed)
 
 
 @dataclasses.dataclass

@@ -5,8 +5,10 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from separatrix.engine.speed import ASSUMED, Speed
 from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, is_heavy, structure
 from separatrix.engine.trial import Trial
+from separatrix.engine.work import bytes_of, making_of, work_of
 from separatrix.spec import to_message
 
 LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes seconds
@@ -14,7 +16,10 @@ LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes se
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """Where trials run, and what is assumed of it when time is estimated.
+    """Where trials run, and what is assumed of it.
+
+    `flops` and `compile_seconds` are for cutting sweeps into chunks and handing them out, and are the same on every machine of a kind;
+    `speed` is for estimates alone, and may have been measured.
 
     >>> Device("cpu", workers=2).batched
     False
@@ -25,6 +30,7 @@ class Device:
     memory: float = 8e9  # bytes that a batch may use
     flops: float = 1.5e10  # operations a second of one worker, a cautious figure for small networks
     compile_seconds: float = 2.0  # of one program
+    speed: Speed = ASSUMED["cpu"]
 
     @property
     def batched(self) -> bool:
@@ -103,14 +109,32 @@ class Plan:
 
     @property
     def bytes(self) -> float:
-        """Estimated peak of device memory of one worker."""
-        return max((chunk.cost.bytes * chunk.batch for chunk in self.chunks), default=0.0)
+        """Estimated peak of device memory of one worker: on a CPU that of its largest program, on a GPU what batches are planned by."""
+        if self.device.batched:
+            return max((chunk.cost.bytes * chunk.batch for chunk in self.chunks), default=0.0)
+        return max((bytes_of(frame) for frame in {chunk.program: chunk.frame for chunk in self.chunks}.values()), default=0.0)
+
+    @property
+    def busy(self) -> float:
+        """Estimated time of compiling and running, with an empty compilation cache and all steps taken."""
+        speed, first = self.device.speed, {chunk.program: chunk for chunk in self.chunks}
+        calling = {program: speed.running(work_of(chunk.frame, chunk.batch)) for program, chunk in first.items()}
+        making = {program: speed.compiling(making_of(chunk.frame)) for program, chunk in first.items()}
+        running = [calling[chunk.program] * -(-len(chunk.trials) // chunk.batch) for chunk in self.chunks]
+        # However many workers there are, one of them makes a program and runs its longest chunk.
+        longest = max((making[chunk.program] + each for chunk, each in zip(self.chunks, running)), default=0.0)
+        return max((sum(running) + sum(making.values())) / self.device.workers, longest)
 
     @property
     def seconds(self) -> float:
-        """Estimated time with an empty compilation cache."""
-        work = self.flops / (self.device.flops * self.device.workers)
-        return work + self.device.compile_seconds * -(-self.programs // self.device.workers)
+        """Estimated time of a run of this plan alone: `busy`, and what every run takes to start and to report."""
+        return self.busy + self.device.speed.start
+
+    @property
+    def at_most(self) -> bool:
+        """Whether trials may stop before their last step, so that estimates are upper ends."""
+        stops = [trial.learner.stop for chunk in self.chunks for trial in chunk.trials[:1]]
+        return any(each is not None for stop in stops for each in (stop.target, stop.plateau, stop.after_edge))
 
     def describe(self) -> dict[str, float | int | str]:
         """The plan as plain values."""
@@ -122,6 +146,9 @@ class Plan:
             "flops": self.flops,
             "bytes": self.bytes,
             "seconds": self.seconds,
+            "busy_seconds": self.busy,
+            "at_most": self.at_most,
+            "calibrated": self.device.speed.measured,
         }
 
 
