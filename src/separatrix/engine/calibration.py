@@ -28,7 +28,7 @@ from separatrix.tasks import DigitSequenceTask, ImageTask, PatternTask, SignalTa
 
 LENGTHS = (1.0, 4.0)
 REPEATS = 3
-BESIDE = 1.0  # seconds that a run of a study takes beside importing: planning, concluding, writing the report
+BESIDE = 3.0  # seconds that a run of a study takes beside importing: planning, concluding, writing the report (quick studies, two cores)
 
 Progress = Callable[[str, int, int], None]
 
