@@ -112,6 +112,15 @@ def test_networks_keep_their_colour_and_marker(order):
         assert (looks[name, "measured"].colour, looks[name, "measured"].marker) == NETWORKS[name]
 
 
+def test_what_a_diagnosis_calls_its_networks_has_their_colours():
+    labels = ("local", "shared, pixels permuted", "full", "shared", "fully booked", "local rule")
+    looks = {label: look.colour for (label, _), look in looks_of([Series(label, (), ()) for label in labels]).items()}
+    assert looks["local"] == NETWORKS["LCN"][0]
+    assert looks["shared, pixels permuted"] == looks["shared"] == NETWORKS["CNN"][0]
+    assert looks["full"] == NETWORKS["FCN"][0]
+    assert {looks["fully booked"], looks["local rule"]} == {OTHERS[0][0], OTHERS[1][0]}
+
+
 def test_series_of_one_network_differ_in_line_and_filling():
     looks = looks_of([Series(f"CNN, k = {k}", (), ()) for k in (2, 4, 8)])
     assert len({look.colour for look in looks.values()}) == 1

@@ -15,6 +15,8 @@ DASHES = {"law": (0, (5, 2)), "bound": (0, (2.5, 1.5))}
 # Several series of one network keep its colour and marker; they differ in line and in how the marker is filled.
 _VARIANTS = (("-", "full"), ((0, (1, 1)), "none"), ((0, (6, 1.5, 1, 1.5)), "left"), ((0, (3, 1, 1, 1, 1, 1)), "bottom"))
 _NAME = re.compile(r"(?<![A-Za-z0-9])(CNN|LCN|FCN)(?![A-Za-z0-9])")
+_CONNECTIVITY = re.compile(r"(shared|local|full)(?:,|$)")  # what a diagnosis calls them
+_CALLED = {"shared": "CNN", "local": "LCN", "full": "FCN"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +36,12 @@ class Look:
 def network_of(label: str) -> str | None:
     """The network that a label names, if it names one only.
 
-    >>> network_of("CNN, k = 10"), network_of("CNN minus LCN"), network_of("linear")
-    ('CNN', None, None)
+    >>> network_of("CNN, k = 10"), network_of("CNN minus LCN"), network_of("linear"), network_of("local, pixels permuted")
+    ('CNN', None, None, 'LCN')
     """
     found = set(_NAME.findall(label))
+    if not found and (called := _CONNECTIVITY.match(label)):
+        return _CALLED[called[1]]
     return found.pop() if len(found) == 1 else None
 
 
