@@ -119,6 +119,13 @@ def test_list_names_every_study(cli):
     assert [claim["id"] for claim in listed[0]["claims"]] == [claim.id for claim in next(iter(STUDIES.values())).claims]
 
 
+def test_workers_without_calibrate_are_refused(cli):
+    code, out, err = cli("doctor", "--workers", "2")
+    assert code == 1
+    assert "give --calibrate as well" in err
+    assert not out
+
+
 def test_doctor_finds_this_installation_sound(cli, monkeypatch):
     code, out, err = cli("doctor")
     assert (code, err) == (0, "")

@@ -151,14 +151,18 @@ def doctor(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Time small trials (a minute or two), for the estimates of --dry-run.")
     ] = False,
-    workers: Annotated[int, typer.Option("--workers", min=-1, help="Of --calibrate: for so many workers; -1 is one a core.")] = -1,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Of --calibrate: for so many workers [default: one a core].")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check this installation and machine."""
     from separatrix.cli import doctor
 
     if calibrate:
-        doctor.calibrate(json, None if workers < 1 else workers)
+        doctor.calibrate(json, workers)
+    elif workers is not None:
+        raise SeparatrixError("--workers says for how many workers to calibrate: give --calibrate as well")
     else:
         doctor.doctor(json)
 

@@ -21,8 +21,8 @@ COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
 # Options of programs that need fewer operations a call than the number beside them: they wait for their compiler rather than for themselves.
 # On a CPU, XLA's older way to write loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older
 # loops"). On a GPU, XLA tries the ways to write each product on the device itself, which programs compiled side by side disturb: 15
-# together were ready after 161 s, without trying after 26 s, and then ran about a tenth slower (set "no autotuning, library products").
-# Not to try is also to get the same program twice.
+# together were ready after 161 s, without trying after 26 s (`--together`). What is not tried runs a little slower, less so with the
+# library's products than with Triton's untried ones, and is the same program each time.
 LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),

@@ -58,7 +58,7 @@ class ImageRegressionTask(Task):
 
     Images are averaged down to `side` pixels, centred, and scaled so that a pixel has root-mean-square `scale`. The source does not say
     how its images were scaled, but it records the risk of the best constant, .124: with pixels of unit variance the middle eight of ten
-    teachers vary by .016 to .13 on CIFAR-10, with windows of unit norm by .0006 to .0075. Hence 1. The teacher is that
+    teachers vary by .015 to .13 on CIFAR-10, with windows of unit norm by .0006 to .0076 (docs/papers/liang.md). Hence 1. The teacher is that
     of `RegressionTask` over all windows. Training rows are different images; test rows come from the collection's test images.
 
     >>> import jax
