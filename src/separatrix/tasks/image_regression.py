@@ -56,9 +56,9 @@ def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
 class ImageRegressionTask(Task):
     """Images of a stored collection, labelled by a local teacher over windows of `field` x `field` pixels, plus noise.
 
-    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has root-mean-square `scale`. The source does not say
-    how its images were scaled, but it records the risk of the best constant, .124: with pixels of unit variance the middle eight of ten
-    teachers vary by .015 to .13 on CIFAR-10, with windows of unit norm by .0006 to .0076 (docs/papers/liang.md). Hence 1. The teacher is that
+    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has root-mean-square `scale`; the teacher's readout has
+    size `gain`. The source says neither, but it records the risk of the best constant, .124, which several pairs of the two explain
+    (docs/papers/liang.md): the study has its own. The teacher is that
     of `RegressionTask` over all windows. Training rows are different images; test rows come from the collection's test images.
 
     >>> import jax

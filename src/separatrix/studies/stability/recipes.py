@@ -90,7 +90,7 @@ def cells(s: StabilitySettings) -> dict[CellKey, Sweep]:
             key = CellKey("vocabulary", name, 0, s.word_samples)
             out[key] = _sweep(s, task, network, s.word_steps, s.word_samples, s.word_seeds, PLAIN, s.word_rate)
     if "images" in s.parts:
-        task = ImageRegressionTask(image_source(s), s.image_side, noise=s.noise)
+        task = ImageRegressionTask(image_source(s), s.image_side, noise=s.noise, scale=s.image_scale, gain=s.image_gain)
         for name, network in {"CNN": CNN(3, s.image_width, **POOLED), "FCN": FCN(s.image_width, offset=True)}.items():
             key = CellKey("images", name, 0, s.image_samples)
             out[key] = _sweep(s, task, network, s.image_steps, s.image_samples, s.image_seeds, COMMON, test=s.image_test)

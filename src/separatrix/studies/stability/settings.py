@@ -13,7 +13,7 @@ class StabilitySettings:
 
     `clip` bounds the gradient's norm in all parts but `sphere` and `images` (0: not at all), and `image_clip` does on images. A wide
     shared network starts far above the edge (λ = 70 at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all units
-    to where they never act again. On images, with inputs so large, it would diverge.
+    to where they never act again. `image_scale` is a pixel's root mean square and `image_gain` the size of the image teacher's readout.
 
     >>> StabilitySettings().edge
     10.0
@@ -61,6 +61,8 @@ class StabilitySettings:
     image_seeds: int = 4
     image_test: int = 256
     image_clip: float = 10.0
+    image_scale: float = 0.25
+    image_gain: float = 20**0.5
     patch_images: int = 500
     patch_points: int = 250
     patch_directions: int = 200
@@ -75,6 +77,8 @@ class StabilitySettings:
         check_number(owner, "word_rate", self.word_rate, low=0, open_low=True)
         check_number(owner, "clip", self.clip, low=0)
         check_number(owner, "image_clip", self.image_clip, low=0)
+        check_number(owner, "image_scale", self.image_scale, low=0, open_low=True)
+        check_number(owner, "image_gain", self.image_gain, low=0)
         for name in ("dimensions", "samples"):
             for count in getattr(self, name):
                 check_integer(owner, name, count, low=1)
