@@ -188,7 +188,16 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
     with TRACING:
         lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
-    options = _options(jax.default_backend(), cost_of(frame).flops * batch)
+    return compiled(lowered, cost_of(frame).flops * batch)
+
+
+def compiled(lowered: Any, operations: float) -> Any:
+    """A lowered function compiled with the options of this kind of device for so many operations a call.
+
+    >>> compiled(jax.jit(lambda x: x + 1).lower(1.0), operations=1.0)(2.0).item()
+    3.0
+    """
+    options = _options(jax.default_backend(), operations)
     try:
         return lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
