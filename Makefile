@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run test check bench chaos docs clean
+.PHONY: run test check bench chaos audit docs clean
 
 run: .venv/.run
 	$(BIN)/separatrix verify --scale quick
@@ -24,6 +24,12 @@ bench: .venv/.run
 # A hundred runs killed with signal 9 and resumed, and other faults; takes a while.
 chaos: .venv/.test
 	$(BIN)/python tests/chaos/run.py --page docs/chaos.md
+
+# Known vulnerabilities of the pinned versions, by pip-audit in an environment of its own. Asks a public database: without it, --strict ends in an error.
+audit:
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip --disable-pip-version-check install -q pip-audit
+	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps -r constraints.txt
 
 # The site goes to site/; a warning, a dead link or a public name without an entry ends the build.
 docs: .venv/.docs
