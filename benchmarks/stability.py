@@ -6,6 +6,11 @@ Study 1 of Liang et al.: shared local networks and fully connected ones on the s
 for every dimension and sample size of the study's full scale. PyTorch trains one network at a time, as the authors' notebooks do; ours
 trains the seeds and sample sizes of a program together. A trial-step is one gradient step of one network. The same float32 precision of
 products in both, nothing measured on the way; compilation is timed apart.
+
+    python benchmarks/stability.py --narrow both --kinds CNN
+
+times shared networks twice, with units kept in memory ("product", as the package does) and computed again where they are used ("narrow",
+see `narrow.py` beside this file).
 """
 
 import argparse
@@ -85,6 +90,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--steps", type=int, default=5000, help="steps of ours (PyTorch: a tenth, at least 300)")
     arguments.add_argument("--dimensions", default="50,100,200,400", help="dimensions to compare")
+    arguments.add_argument("--kinds", default="CNN,FCN", help="networks to compare")
+    arguments.add_argument(
+        "--narrow", default="off", choices=["on", "off", "both"], help="spellings of shared networks; off: the package's"
+    )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     try:
@@ -93,31 +102,45 @@ def main() -> None:
         sys.exit("this comparison needs PyTorch: pip install torch")
     import jax
 
+    import narrow
     from separatrix.studies.stability.settings import SCALES
 
     device = "cuda" if jax.default_backend() == "gpu" else "cpu"
     torch.backends.cuda.matmul.allow_tf32 = False
     settings = dataclasses.replace(SCALES["full"], parts=("sphere",))
     figures = []
+    names = {"on": ["narrow"], "off": ["product"], "both": ["product", "narrow"]}[given.narrow]
     print(
-        "| network | d | trials together | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n|---|---|---|---|---|---|"
+        "| network | d | spelling | trials together | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
+        "|---|---|---|---|---|---|---|"
     )
-    for kind in ("CNN", "FCN"):
+    for kind in given.kinds.split(","):
         for dimension in map(int, given.dimensions.split(",")):
             loops = [
                 torch_rate(kind, dimension, settings.patch, settings.width, rows, max(300, given.steps // 10), device)
                 for rows in settings.samples
             ]
-            trials = trials_of(settings, kind, dimension, given.steps)
-            ours = our_rate(trials)
             mean = len(loops) / sum(1 / rate for rate in loops)  # the loop's rate over all sample sizes, as it would run them
-            figures.append(
-                {"network": kind, "dimension": dimension, "trials": len(trials), "torch": loops, "ours": ours, "ratio": ours["rate"] / mean}
-            )
-            print(
-                f"| {kind} | {dimension} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ours['rate'] / mean:.0f} |",
-                flush=True,
-            )
+            trials = trials_of(settings, kind, dimension, given.steps)
+            for name in names if kind == "CNN" else ["product"]:
+                with narrow.spelled(name):
+                    ours = our_rate(trials)
+                ratio = ours["rate"] / mean
+                figures.append(
+                    {
+                        "network": kind,
+                        "dimension": dimension,
+                        "spelling": name,
+                        "trials": len(trials),
+                        "torch": loops,
+                        "ours": ours,
+                        "ratio": ratio,
+                    }
+                )
+                print(
+                    f"| {kind} | {dimension} | {name} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ratio:.0f} |",
+                    flush=True,
+                )
     versions = {"jax": jax.__version__, "torch": torch.__version__}
     whole = {
         "benchmark": "stability",
