@@ -4,8 +4,9 @@
 
 Study 1 of Liang et al.: shared local networks and fully connected ones on the sphere, full-batch gradient descent with a constant step,
 for every dimension and sample size of the study's full scale. PyTorch trains one network at a time, as the authors' notebooks do; ours
-trains the seeds and sample sizes of a program together. A trial-step is one gradient step of one network. The same float32 precision of
-products in both, nothing measured on the way; compilation is timed apart.
+trains the seeds and sample sizes of a program together, planned as for the study's own number of steps (`--sizes own`: each sample size
+by itself, nothing padded). A trial-step is one gradient step of one network. The same float32 precision of products in both, nothing
+measured on the way; compilation is timed apart.
 
     python benchmarks/stability.py --narrow both --kinds CNN
 
@@ -15,6 +16,7 @@ see `narrow.py` beside this file).
 
 import argparse
 import dataclasses
+import itertools
 import json
 import sys
 import time
@@ -55,34 +57,49 @@ def torch_rate(kind: str, dimension: int, patch: int, width: int, rows: int, ste
     return steps / train(steps)
 
 
-def trials_of(settings: Any, kind: str, dimension: int, steps: int) -> list[Any]:
-    """The trials of one network and dimension at the study's full scale, with `steps` steps and nothing measured on the way."""
+def trials_of(settings: Any, kind: str, dimension: int) -> list[Any]:
+    """The study's own trials of one network and dimension, with nothing measured on the way."""
     import separatrix as sx
     from separatrix.studies.stability.recipes import cells
 
     out = []
     for key, sweep in cells(settings).items():
         if (key.network, key.number) == (kind, dimension):
-            out += [t.replace(learner=t.learner.replace(steps=steps), measure=sx.Measure(probes=(), test=1)) for t in sweep]
+            out += [t.replace(measure=sx.Measure(probes=(), test=1)) for t in sweep]
     return out
 
 
-def our_rate(trials: list[Any]) -> dict[str, float]:
-    """Trial-steps a second of all trials together (the better of two runs), and seconds to compile."""
-    from separatrix.engine import Programs, find_device, make_plan
+def chunks_of(trials: list[Any], steps: int, sizes: str) -> list[tuple[list[Any], Any, int]]:
+    """What runs together, with its frame and batch, cut to so many steps: as the whole study is planned, or each sample size by itself."""
+    from separatrix.engine import find_device, make_plan
     from separatrix.engine.sweep import Sweep
 
-    plan = make_plan(Sweep(tuple(trials)), find_device())
+    def cut(trial: Any) -> Any:
+        return trial.replace(learner=trial.learner.replace(steps=steps))
+
+    if sizes == "plan":
+        chunks = make_plan(Sweep(tuple(trials)), find_device()).chunks
+        return [([cut(t) for t in chunk.trials], cut(chunk.frame), chunk.batch) for chunk in chunks]
+    groups: dict[int, list[Any]] = {}
+    for trial in trials:
+        groups.setdefault(trial.samples, []).append(cut(trial))
+    return [(group, group[0].replace(seed=0), len(group)) for group in groups.values()]
+
+
+def our_rate(chunks: list[tuple[list[Any], Any, int]]) -> dict[str, float]:
+    """Trial-steps a second of all chunks one after the other (the better of two runs), and seconds to compile."""
+    from separatrix.engine import Programs
+
     programs = Programs()
-    programs.prepare(((chunk.trials[0], chunk.frame, chunk.batch) for chunk in plan.chunks), threads=4)
+    programs.prepare(((trials[0], frame, batch) for trials, frame, batch in chunks), threads=4)
     seconds = []
     for _ in range(3):
         begin = time.perf_counter()
-        for chunk in plan.chunks:
-            programs.run(list(chunk.trials), chunk.frame, chunk.batch)
+        for trials, frame, batch in chunks:
+            programs.run(trials, frame, batch)
         seconds.append(time.perf_counter() - begin)
-    steps = trials[0].learner.steps
-    return {"rate": len(trials) * steps / min(seconds[1:]), "compile_seconds": programs.tally.compile_seconds, "programs": plan.programs}
+    done = sum(len(trials) for trials, _, _ in chunks) * chunks[0][1].learner.steps
+    return {"rate": done / min(seconds[1:]), "compile_seconds": programs.tally.compile_seconds, "programs": programs.tally.programs}
 
 
 def main() -> None:
@@ -93,6 +110,9 @@ def main() -> None:
     arguments.add_argument("--kinds", default="CNN,FCN", help="networks to compare")
     arguments.add_argument(
         "--narrow", default="off", choices=["on", "off", "both"], help="spellings of shared networks; off: the package's"
+    )
+    arguments.add_argument(
+        "--sizes", default="plan", choices=["plan", "own", "both"], help="padded as the study's plan does, or not at all"
     )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
@@ -110,9 +130,10 @@ def main() -> None:
     settings = dataclasses.replace(SCALES["full"], parts=("sphere",))
     figures = []
     names = {"on": ["narrow"], "off": ["product"], "both": ["product", "narrow"]}[given.narrow]
+    sizes = ["plan", "own"] if given.sizes == "both" else [given.sizes]
     print(
-        "| network | d | spelling | trials together | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
-        "|---|---|---|---|---|---|---|"
+        "| network | d | spelling | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
+        "|---|---|---|---|---|---|---|---|"
     )
     for kind in given.kinds.split(","):
         for dimension in map(int, given.dimensions.split(",")):
@@ -121,16 +142,17 @@ def main() -> None:
                 for rows in settings.samples
             ]
             mean = len(loops) / sum(1 / rate for rate in loops)  # the loop's rate over all sample sizes, as it would run them
-            trials = trials_of(settings, kind, dimension, given.steps)
-            for name in names if kind == "CNN" else ["product"]:
+            trials = trials_of(settings, kind, dimension)
+            for name, size in itertools.product(names if kind == "CNN" else ["product"], sizes):
                 with narrow.spelled(name):
-                    ours = our_rate(trials)
+                    ours = our_rate(chunks_of(trials, given.steps, size))
                 ratio = ours["rate"] / mean
                 figures.append(
                     {
                         "network": kind,
                         "dimension": dimension,
                         "spelling": name,
+                        "sizes": size,
                         "trials": len(trials),
                         "torch": loops,
                         "ours": ours,
@@ -138,7 +160,7 @@ def main() -> None:
                     }
                 )
                 print(
-                    f"| {kind} | {dimension} | {name} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ratio:.0f} |",
+                    f"| {kind} | {dimension} | {name} | {size} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ratio:.0f} |",
                     flush=True,
                 )
     versions = {"jax": jax.__version__, "torch": torch.__version__}
