@@ -100,7 +100,8 @@ def trials_of(name: str, networks: int, steps: int) -> list[Any]:
         from separatrix.studies.stability.settings import SCALES
 
         settings = dataclasses.replace(SCALES["full"], parts=("sphere",), dimensions=(SPHERE["dimension"],), samples=(SPHERE["rows"],))
-        return stability.trials_of(settings, name.removeprefix("sphere-"), SPHERE["dimension"], steps)[:count]
+        found = stability.trials_of(settings, name.removeprefix("sphere-"), SPHERE["dimension"])
+        return [trial.replace(learner=trial.learner.replace(steps=steps)) for trial in found[:count]]
     return [trial.replace(learner=trial.learner.replace(steps=steps)) for trial in small.trials(name, count, "float32")]
 
 
