@@ -29,6 +29,8 @@ def main() -> None:
     for name, default in (("trials", 240), ("steps", 2000), ("rounds", 3)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
+    if min(given.trials, given.steps, given.rounds) < 1:
+        parser.error("--trials, --steps and --rounds must be at least 1")
     out = {"load": round(os.getloadavg()[0], 2), "trials": given.trials, "steps": given.steps, "networks": {}}
     for name in NETWORKS:
         seconds: dict[int, list[float]] = {1: [], 2: []}

@@ -110,10 +110,7 @@ def copy_bandwidth(platform: str) -> float:
     import jax
     import jax.numpy as jnp
 
-    best, x = (
-        math.inf,
-        jnp.zeros(2**26 if platform == "cpu" else 2**30, jnp.float32),
-    )  # 4 GiB on a GPU: launching takes about 1 % of the time
+    best, x = math.inf, jnp.zeros(2**26 if platform == "cpu" else 2**30, jnp.float32)
     for given_up in ((), (0,)):
         add = jax.jit(lambda x: x + 1.0, donate_argnums=given_up)
         x = add(x).block_until_ready()
@@ -274,6 +271,8 @@ def main() -> None:
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
+    if min(given.networks, given.steps) < 1 or not given.limit > 0:
+        sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
     import networks
 
     if "cuda" not in os.environ.get("JAX_PLATFORMS", "") and not os.path.exists("/dev/nvidia0"):

@@ -3,8 +3,7 @@
 A unit that sees ten numbers takes ten multiplications; its activation goes through memory several times a step. Here the first layer is
 a sum over the window's numbers of elementwise products, which XLA puts into one kernel with the activation and the readout; going back,
 units are computed again (`jax.checkpoint`), and one array of their size is held, from which a matrix product takes the gradient of the
-weights. Compiled for an H200 without one, the study's full-scale CNN of d = 400, n = 1024 in batches of 5 needs 263 MB of temporaries
-instead of 429. `benchmarks/stability.py --narrow both` times this spelling beside the package's; if it is faster, it belongs into
+weights. Whether that is faster is open. `benchmarks/stability.py --narrow both` times this spelling beside the package's; if it is faster, it belongs into
 `separatrix.networks`. The choice is made by replacing a function of this process and written nowhere.
 """
 

@@ -128,6 +128,11 @@ def main() -> None:
     device = "cuda" if jax.default_backend() == "gpu" else "cpu"
     torch.backends.cuda.matmul.allow_tf32 = False
     settings = dataclasses.replace(SCALES["full"], parts=("sphere",))
+    kinds, dimensions = given.kinds.split(","), given.dimensions.split(",")
+    if unknown := [each for each in kinds if each not in ("CNN", "FCN")] + [
+        each for each in dimensions if each not in map(str, settings.dimensions)
+    ]:
+        sys.exit(f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.dimensions))}; got {', '.join(unknown)}")
     figures = []
     names = {"on": ["narrow"], "off": ["product"], "both": ["product", "narrow"]}[given.narrow]
     sizes = ["plan", "own"] if given.sizes == "both" else [given.sizes]
@@ -135,8 +140,8 @@ def main() -> None:
         "| network | d | spelling | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
         "|---|---|---|---|---|---|---|---|"
     )
-    for kind in given.kinds.split(","):
-        for dimension in map(int, given.dimensions.split(",")):
+    for kind in kinds:
+        for dimension in map(int, dimensions):
             loops = [
                 torch_rate(kind, dimension, settings.patch, settings.width, rows, max(300, given.steps // 10), device)
                 for rows in settings.samples

@@ -86,10 +86,16 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             Note("images", "info", f"A pixel has root mean square {s.image_scale:g} (about that of grey levels between 0 and 1), the teacher's readout is {s.image_gain:.3g} times as "
                  f"large as on the sphere, and gradients longer than {s.image_clip:g} are cut to that length. Two full-scale runs were looked at before: with windows of unit norm and the sphere's "
                  "readout (seed 3) teachers varied by .002, where the authors record .124 for the best constant; with pixels of unit variance (seed 5) by .13, but the full "
-                 "network, clipped at every step, ended at 211, where they record .48. A louder readout on moderate pixels fits the first record and is meant to fit the second.")
+                 "network, clipped at nineteen steps of twenty, ended at 211, where they record .48. A louder readout on moderate pixels fits the first record and is meant to fit the second.")
         )  # fmt: skip
     if s.clip > 0:
-        cut = [(row["clipped_steps"], row["clipped_last"]) for each in rows.values() for row in each if row.get("clipped_steps")]
+        cut = [
+            (row["clipped_steps"], row["clipped_last"])
+            for key, each in rows.items()
+            if key.part != "images"
+            for row in each
+            if row.get("clipped_steps")
+        ]
         acted = f"; of these runs it acted in {len(cut)}, last at step {max(last for _, last in cut)}" if cut else ""
         out.append(
             Note("clipping", "info", f"Everywhere but on the sphere and on images gradients longer than {s.clip:g} are cut to that length{acted}. At K = 1024 a shared "
