@@ -2,6 +2,7 @@
 
     python benchmarks/floors.py --out floors.json                 # every shape; minutes on a GPU
     python benchmarks/floors.py --shapes LCN,CNN --limit 20       # in pieces
+    python benchmarks/floors.py --shapes LCN,CNN,sphere-CNN --spelling product,fused   # a prototype beside the package's spelling
 
 Shapes: the five of `networks.py`; the FCN of the study `signal` at its full scale (30 patches of 30, 27,000 rows, 8 networks); CNN and FCN
 on the sphere of the study `stability` at its full scale (d = 400, n = 1024, 5 seeds). The image trainings draw fresh minibatches
@@ -195,7 +196,17 @@ def attempt(program: Callable[[], dict[str, Any]], limit: float) -> dict[str, An
         return {"not_measured": f"{type(error).__name__}: {words[:160]}"}
 
 
-def programs_of(trials: list[Any], steps: int, limit: float, platform: str) -> dict[str, Callable[[], dict[str, Any]]]:
+def time_spelled(trials: list[Any], precision: str, spelling: str) -> dict[str, float]:
+    """The package with networks spelled in this way: see `fused.py` beside this file."""
+    import fused
+
+    with fused.spelled(spelling):
+        return time_package(trials, precision)
+
+
+def programs_of(
+    trials: list[Any], steps: int, limit: float, platform: str, spellings: tuple[str, ...] = ("product",)
+) -> dict[str, Callable[[], dict[str, Any]]]:
     """The programs of a shape by name. What PyTorch takes is drawn here, so that no program's time is spent on it."""
     import floors_torch
 
@@ -204,7 +215,11 @@ def programs_of(trials: list[Any], steps: int, limit: float, platform: str) -> d
     def torch_program(which: str) -> dict[str, Any]:
         return floors_torch.measure(which, drawn["case"], steps, limit, platform) if "case" in drawn else drawn
 
-    ours = {f"Separatrix, {precision}": lambda precision=precision: time_package(trials, precision) for precision in ("float32", "tf32")}
+    ours: dict[str, Callable[[], dict[str, Any]]] = {}
+    for spelling in spellings if trials[0].network.connectivity != "full" else ("product",):
+        for precision in ("float32", "tf32") if spelling == "product" else ("float32",):
+            name = f"Separatrix, {precision}" + ("" if spelling == "product" else f", {spelling}")
+            ours[name] = lambda precision=precision, spelling=spelling: time_spelled(trials, precision, spelling)
     return ours | {which: lambda which=which: torch_program(which) for which in floors_torch.PROGRAMS}
 
 
@@ -223,7 +238,7 @@ def measure_shape(name: str, given: argparse.Namespace, platform: str, peak: flo
     for floor, seconds in floors.items():
         row(name, size, f"floor: {floor}", f"{1e3 * seconds:.4g}", f"{seconds / larger:.2f}", "", "")
     found: dict[str, Any] = {}
-    for program, call in programs_of(trials, given.steps, given.limit, platform).items():
+    for program, call in programs_of(trials, given.steps, given.limit, platform, tuple(given.spelling.split(","))).items():
         one = found[program] = attempt(call, given.limit)
         if "not_measured" in one:
             row(name, size, program, f"not measured: {one['not_measured']}", "", "", "")
@@ -265,12 +280,17 @@ def main() -> None:
         "--steps", type=int, default=STEPS, help="steps of a run (signal: 3 times as many, sphere: 10 times, but for PyTorch)"
     )
     arguments.add_argument("--limit", type=float, default=LIMIT, help="seconds a program may take, with its compilation")
+    arguments.add_argument(
+        "--spelling", default="product", help="spellings of networks with windows, among product (the package's) and fused"
+    )
     arguments.add_argument("--commit", default="", help="the commit to state where the source tree has no git folder")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON, written anew after every shape")
     given = arguments.parse_args()
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
+    if unknown := [name for name in given.spelling.split(",") if name not in ("product", "fused")]:
+        sys.exit(f"the spellings must be among product and fused, got {', '.join(unknown)}")
     if min(given.networks, given.steps) < 1 or not given.limit > 0:
         sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
     import networks

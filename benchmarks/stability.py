@@ -8,10 +8,10 @@ trains the seeds and sample sizes of a program together, planned as for the stud
 by itself, nothing padded). A trial-step is one gradient step of one network. The same float32 precision of products in both, nothing
 measured on the way; compilation is timed apart.
 
-    python benchmarks/stability.py --narrow both --kinds CNN
+    python benchmarks/stability.py --spelling product,fused --kinds CNN
 
-times shared networks twice, with units kept in memory ("product", as the package does) and computed again where they are used ("narrow",
-see `narrow.py` beside this file).
+times shared networks twice, with units kept in memory ("product", as the package does) and computed where they are used ("fused", see the
+file of that name beside this one).
 """
 
 import argparse
@@ -21,6 +21,8 @@ import json
 import sys
 import time
 from typing import Any
+
+SPELLINGS = ("product", "fused")
 
 
 def torch_rate(kind: str, dimension: int, patch: int, width: int, rows: int, steps: int, device: str) -> float:
@@ -108,9 +110,7 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=5000, help="steps of ours (PyTorch: a tenth, at least 300)")
     arguments.add_argument("--dimensions", default="50,100,200,400", help="dimensions to compare")
     arguments.add_argument("--kinds", default="CNN,FCN", help="networks to compare")
-    arguments.add_argument(
-        "--narrow", default="off", choices=["on", "off", "both"], help="spellings of shared networks; off: the package's"
-    )
+    arguments.add_argument("--spelling", default="product", help="spellings of shared networks among product (the package's) and fused")
     arguments.add_argument(
         "--sizes", default="plan", choices=["plan", "own", "both"], help="padded as the study's plan does, or not at all"
     )
@@ -122,7 +122,7 @@ def main() -> None:
         sys.exit("this comparison needs PyTorch: pip install torch")
     import jax
 
-    import narrow
+    import fused
     from separatrix.studies.stability.settings import SCALES
 
     device = "cuda" if jax.default_backend() == "gpu" else "cpu"
@@ -134,7 +134,9 @@ def main() -> None:
     ]:
         sys.exit(f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.dimensions))}; got {', '.join(unknown)}")
     figures = []
-    names = {"on": ["narrow"], "off": ["product"], "both": ["product", "narrow"]}[given.narrow]
+    names = given.spelling.split(",")
+    if unknown := [each for each in names if each not in SPELLINGS]:
+        sys.exit(f"spellings are {', '.join(SPELLINGS)}; got {', '.join(unknown)}")
     sizes = ["plan", "own"] if given.sizes == "both" else [given.sizes]
     print(
         "| network | d | spelling | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
@@ -149,7 +151,7 @@ def main() -> None:
             mean = len(loops) / sum(1 / rate for rate in loops)  # the loop's rate over all sample sizes, as it would run them
             trials = trials_of(settings, kind, dimension)
             for name, size in itertools.product(names if kind == "CNN" else ["product"], sizes):
-                with narrow.spelled(name):
+                with fused.spelled(name):
                     ours = our_rate(chunks_of(trials, given.steps, size))
                 ratio = ours["rate"] / mean
                 figures.append(

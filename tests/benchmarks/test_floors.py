@@ -138,3 +138,12 @@ def test_pytorch_takes_the_steps_of_the_package(floors, plain):
 def test_pytorch_is_timed(plain, program):
     found = plain.measure(plain.PROGRAMS[program], plain.tiny_cases()[0], steps=2, limit=10.0, platform="cpu")
     assert found["seconds_a_step"] > 0
+
+
+def test_other_spellings_are_timed_beside_the_packages_for_networks_with_windows(floors, monkeypatch):
+    monkeypatch.setattr(floors, "case_of", lambda trials: None)
+    names = {which: list(floors.programs_of(trials_of(which), 1, 60.0, "cpu", ("product", "fused"))) for which in ("full", "local")}
+    assert names["full"][:2] == names["local"][:2] == ["Separatrix, float32", "Separatrix, tf32"]
+    assert names["local"][2] == "Separatrix, float32, fused"
+    assert not [name for name in names["full"] if "fused" in name]
+    assert floors.time_spelled(trials_of("local"), "float32", "fused")["seconds_a_step"] > 0

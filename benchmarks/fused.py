@@ -1,0 +1,369 @@
+"""A prototype: one hidden layer with windows as two kernels, so that no unit's activation goes through memory.
+
+The package's spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that holds
+a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second computes the
+units again and sums their gradients over its rows. What several programs contribute is written apart and summed afterwards, in a
+fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
+
+On an H200 a step takes a third to half of the time (RESULTS.md), and compiling three to five times as long. `fused_timing.py` beside this
+file times tiles; `floors.py` and `stability.py` take `--spelling fused`. The choice is made by replacing a function of this process and written nowhere.
+
+Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) by
+the package's own products, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
+derivatives of the outputs themselves are refused, as for every `jax.custom_vjp`; the package takes none.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from unittest import mock
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float
+
+from separatrix.networks import Network
+from separatrix.networks.layout import Layout, Params
+
+SPAN = 30  # the most numbers of a window: a thread holds them all, for several rows, and their sums and two more make a warp's 32
+WARP = 32  # threads
+
+
+class Tiles(NamedTuple):
+    """How the work is cut.
+
+    >>> Tiles().rows
+    128
+    """
+
+    rows: int = 128  # of a program, a power of two, at least a warp's
+    units: int = 32  # of a program: at most so many, a divisor of the width
+    together: int = 1  # units at a time
+    interpret: bool | None = None  # None: where there is no GPU
+
+
+def tiles_for(span: int, rows: int) -> Tiles:
+    """The tiles taken where none are given, the fastest seen on an H200 with windows of 10 and 20 numbers; smaller where there are few rows.
+
+    >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows
+    (256, 128, 64)
+    """
+    enough = max(WARP, 1 << (rows - 1).bit_length())
+    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4)
+
+
+@contextlib.contextmanager
+def spelled(name: str, tiles: Tiles | None = None) -> Iterator[None]:
+    """Within, networks that can be are run in the spelling of this name, "fused" or "product" (the package's own); refuses to have timed another one."""
+    own, called = Network.scores, []
+
+    def chosen(network: Network, params: Params, patches: Any, layout: Layout) -> Any:
+        if not fits(network, layout):
+            return own(network, params, patches, layout)
+        called.append(network)
+        return scores(network, params, patches, layout, tiles)
+
+    if name == "product":
+        yield
+        return
+    with mock.patch.object(Network, "scores", chosen):
+        yield
+    if not called:
+        raise RuntimeError(f"no program was made in the spelling {name!r}")
+
+
+def fits(network: Network, layout: Layout) -> bool:
+    """Whether a network can be spelled like this: one hidden layer with windows of few numbers, and one output.
+
+    >>> from separatrix.networks import CNN, FCN
+    >>> [fits(network, network.layout((64, 1))) for network in (CNN(field=3), FCN(width=3), CNN(field=31), CNN(field=3, outputs=2))]
+    [True, False, False, False]
+    """
+    return network.connectivity != "full" and network.outputs == 1 and not network.layered and layout.windows.span <= SPAN
+
+
+def scores(
+    network: Network, params: Params, patches: Float[Array, "positions span rows"], layout: Layout, tiles: Tiles | None = None
+) -> Float[Array, " rows"]:
+    """The outputs for a batch that is already cut into patches: what `Network.scores` computes.
+
+    >>> from separatrix.networks import CNN
+    >>> network = CNN(field=3, width=2)
+    >>> layout, params = network.layout((8, 1)), network.init(jax.random.key(0), (8, 1))
+    >>> patches = layout.cut(jnp.ones((5, 8, 1)))
+    >>> bool(jnp.allclose(scores(network, params, patches, layout, Tiles(rows=32)), network.scores(params, patches, layout)))
+    True
+    """
+    bias = None if params.bias is None else layout.spread(params.bias)
+    coefficients = network.coefficients(params, layout)
+    out = forward(layout.spread(params.weights), bias, coefficients, patches, network.activation, tiles)
+    return out if params.offset is None else out + params.offset
+
+
+def forward(
+    weights: Float[Array, "groups width span"],
+    bias: Float[Array, "groups width"] | None,
+    coefficients: Float[Array, "positions width"],
+    patches: Float[Array, "positions span rows"],
+    activation: Any = jax.nn.relu,
+    tiles: Tiles | None = None,
+) -> Float[Array, " rows"]:
+    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions.
+
+    >>> forward(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5)), tiles=Tiles(rows=32)).tolist()
+    [24.0, 24.0, 24.0, 24.0, 24.0]
+    """
+    held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
+    return _outputs(tiles or tiles_for(*patches.shape[1:]), held, weights, bias, coefficients, patches)
+
+
+def plain(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
+    """The same as the package spells it.
+
+    >>> plain(jax.nn.relu, jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
+    [24.0, 24.0, 24.0, 24.0, 24.0]
+    """
+    z = jnp.broadcast_to(weights, (len(patches), *weights.shape[1:])) @ patches
+    active = activation(z if bias is None else z + bias[:, :, None])
+    return coefficients.reshape(-1) @ active.reshape(-1, patches.shape[2])
+
+
+def _plain_gradients(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
+    return jax.vjp(lambda w, b, c: plain(activation, w, b, c, patches), weights, bias, coefficients)[1](slope)
+
+
+# Derivatives. `_outputs` has a backward pass; the two kernels have tangents of their own, so that the backward pass has derivatives too.
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _outputs(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
+    return _forward(tiles, activation, weights, bias, coefficients, patches)
+
+
+def _outputs_there(tiles: Tiles, *given: Any) -> Any:
+    return _forward(tiles, *given), given
+
+
+def _outputs_back(tiles: Tiles, given: Any, slope: Any) -> Any:
+    activation, weights, bias, coefficients, patches = given
+    # Not computed where they are not asked for: the compiler drops them.
+    of_activation, of_patches = jax.vjp(lambda f, x: plain(f, weights, bias, coefficients, x), activation, patches)[1](slope)
+    return of_activation, *_gradients(tiles, *given, slope), of_patches
+
+
+_outputs.defvjp(_outputs_there, _outputs_back)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _forward(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
+    """The first kernel."""
+    return _call(tiles, False, activation, weights, bias, coefficients, patches).sum((0, 1))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _gradients(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
+    """The second kernel: gradients of weights, biases and coefficients, given those of the outputs."""
+    sums, span = _call(tiles, True, activation, weights, bias, coefficients, patches, slope), patches.shape[1]
+    of_groups = sums[..., :-1].sum((0, 1) if len(weights) == 1 else (0,)).reshape(len(weights), weights.shape[1], -1)
+    return of_groups[..., :span], None if bias is None else of_groups[..., span], sums[..., -1].sum(0)
+
+
+def _tangents(kernel: Callable[..., Any], same: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule for a kernel's tangents: those of the same function in the plain spelling, of what moves only."""
+
+    def slope(tiles: Tiles, primals: Any, tangents: Any) -> Any:
+        leaves, tree = jax.tree.flatten(primals)
+        moved = {i: leaf for i, leaf in enumerate(jax.tree.leaves(tangents)) if not isinstance(leaf, SymbolicZero)}
+
+        def of_moving(moving: dict[int, Any]) -> Any:
+            return same(*jax.tree.unflatten(tree, [moving.get(i, leaf) for i, leaf in enumerate(leaves)]))
+
+        out = kernel(tiles, *primals)
+        if not moved:
+            return out, jax.tree.map(jnp.zeros_like, out)
+        return out, jax.jvp(of_moving, ({i: leaves[i] for i in moved},), (moved,))[1]
+
+    return slope
+
+
+_forward.defjvp(_tangents(_forward, plain), symbolic_zeros=True)
+_gradients.defjvp(_tangents(_gradients, _plain_gradients), symbolic_zeros=True)
+
+
+# Kernels.
+
+
+class Cut(NamedTuple):
+    """A program's part of the arrays: rows and units of a block, units at a time, and the true sizes."""
+
+    positions: int
+    width: int
+    span: int
+    rows: int
+    tile: int
+    units: int
+    together: int
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Programs: blocks of units first, so that those which read the same rows run at about the same time."""
+        return self.width // self.units, -(-self.rows // self.tile), self.positions
+
+
+def _cut(tiles: Tiles, positions: int, width: int, span: int, rows: int) -> Cut:
+    units = _divisor(width, tiles.units)
+    return Cut(positions, width, span, rows, tiles.rows, units, _divisor(units, tiles.together))
+
+
+def _divisor(number: int, most: int) -> int:
+    return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
+
+
+def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *slope: Any) -> Any:
+    """One of the kernels: outputs (blocks of units, positions, rows), or gradients (blocks of rows, positions, ...)."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    (positions, span, rows), width, own = patches.shape, weights.shape[1], len(weights) > 1
+    interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
+    cut = _cut(tiles, positions, width, span, rows)
+    numbers, tree = jax.tree.flatten(activation)
+    numbers = [jnp.asarray(number, patches.dtype).reshape(1) for number in numbers]
+    given = [*numbers, weights, *([] if bias is None else [bias]), coefficients, patches, *slope]
+    in_specs = [
+        *[pl.BlockSpec((1,), lambda u, r, p: (0,)) for _ in numbers],
+        pl.BlockSpec((None, cut.units, span), lambda u, r, p: (p if own else 0, u, 0)),
+        *([] if bias is None else [pl.BlockSpec((None, cut.units), lambda u, r, p: (p if own else 0, u))]),
+        pl.BlockSpec((None, cut.units), lambda u, r, p: (p, u)),
+        pl.BlockSpec((None, span, cut.tile), lambda u, r, p: (p, 0, r)),
+        *[pl.BlockSpec((cut.tile,), lambda u, r, p: (r,)) for _ in slope],
+    ]
+    blocks_of_units, blocks_of_rows, _ = cut.grid
+    if back:  # a unit's weights, its bias if there are biases, its coefficient
+        sums = span + 1 if bias is None else span + 2
+        out_spec = pl.BlockSpec((None, None, cut.units, sums), lambda u, r, p: (r, p, u, 0))
+        out_shape = jax.ShapeDtypeStruct((blocks_of_rows, positions, width, sums), patches.dtype)
+    else:
+        out_spec = pl.BlockSpec((None, None, cut.tile), lambda u, r, p: (u, p, r))
+        out_shape = jax.ShapeDtypeStruct((blocks_of_units, positions, rows), patches.dtype)
+
+    def kernel(*refs: Any) -> None:
+        held, rest = refs[: len(numbers)], list(refs[len(numbers) :])
+        function = jax.tree.unflatten(tree, [ref[0] for ref in held])
+        of_weights = rest.pop(0)
+        of_bias = None if bias is None else rest.pop(0)
+        _of_tile(interpret, cut, function, of_weights, of_bias, *rest)
+
+    return pl.pallas_call(
+        kernel,
+        out_shape=out_shape,
+        grid=cut.grid,
+        in_specs=in_specs,
+        out_specs=out_spec,
+        interpret=interpret,
+        compiler_params=None if interpret else triton.CompilerParams(num_warps=1, num_stages=1),
+        name=f"units_{'back' if back else 'there'}",
+    )(*given)
+
+
+def _of_tile(interpret: bool, cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *rest: Any) -> None:
+    """Rows are vectors of one number a thread, weights are numbers. Nothing is padded; gradients are sums over threads."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    pieces, first_row, every = range(cut.tile // WARP), pl.program_id(1) * cut.tile, jnp.arange(WARP)
+    # Rows beyond the last are read as 0; without a mask where there are none.
+    masks = [None if cut.rows % cut.tile == 0 else every + (first_row + k * WARP) < cut.rows for k in pieces]
+    multiply_add = functools.partial(_multiply_add, interpret)
+
+    def load(ref: Any, k: int) -> Any:
+        return triton.load(ref) if masks[k] is None else triton.load(ref, mask=masks[k], other=0.0)
+
+    def units_at(first: Any) -> list[list[Any]]:
+        """Some units of every row, before the activation."""
+        zero = jnp.zeros((WARP,), patches.dtype)
+        many = [[zero if bias is None else zero + bias[first + j]] * len(pieces) for j in range(cut.together)]
+        for i, numbers in enumerate(kept):
+            many = [[multiply_add(weights[first + j, i], x, z) for x, z in zip(numbers, zs)] for j, zs in enumerate(many)]
+        return many
+
+    def there(block: Any, so_far: Any) -> Any:
+        for j, zs in enumerate(units_at(first := block * cut.together)):
+            scale = coefficients[first + j]
+            so_far = [multiply_add(scale, activation(z), out) for z, out in zip(zs, so_far)]
+        return so_far
+
+    def back(block: Any, _: Any) -> Any:
+        for j, zs in enumerate(units_at(first := block * cut.together)):
+            scale, both = coefficients[first + j], [jax.jvp(activation, (z,), (jnp.ones_like(z),)) for z in zs]
+            slopes = [s * (scale * steep) for s, (_, steep) in zip(slope, both)]
+            sums = [inner(slopes, x) for x in kept]
+            sums += [] if bias is None else [functools.reduce(jnp.add, slopes)]
+            sums += [inner(slope, [active for active, _ in both])]
+            _store_sums(interpret, sums, out, first + j, every)
+        return 0
+
+    def inner(left: Any, right: Any) -> Any:
+        so_far = left[0] * right[0]
+        for one, other in zip(left[1:], right[1:]):
+            so_far = multiply_add(one, other, so_far)
+        return so_far
+
+    kept = [[load(patches.at[np.int32(i), pl.ds(k * WARP, WARP)], k) for k in pieces] for i in range(cut.span)]
+    blocks = cut.units // cut.together
+    if len(rest) == 1:
+        start = [jnp.zeros((WARP,), patches.dtype) for _ in pieces]
+        for k, total in enumerate(jax.lax.fori_loop(0, blocks, there, start)):
+            triton.store(rest[0].at[pl.ds(k * WARP, WARP)], total, mask=masks[k])
+        return
+    slopes_in, out = rest
+    slope = [load(slopes_in.at[pl.ds(k * WARP, WARP)], k) for k in pieces]
+    jax.lax.fori_loop(0, blocks, back, 0)
+
+
+def _multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
+    """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it otherwise."""
+    if interpret:
+        return one * other + more
+    from jax.experimental.pallas import triton
+
+    one = jnp.broadcast_to(one, more.shape)
+    shape = [jax.ShapeDtypeStruct(more.shape, more.dtype)]
+    return triton.elementwise_inline_asm(
+        "fma.rn.f32 $0, $1, $2, $3;", args=[one, other, more], constraints="=f,f,f,f", pack=1, result_shape_dtypes=shape
+    )[0]
+
+
+def _exchange(interpret: bool, vector: Any, distance: int) -> Any:
+    """Every thread's number from the thread whose place differs in one bit: needs a warp that holds one number a thread."""
+    if interpret:
+        return jnp.flip(vector.reshape(-1, 2, distance), 1).reshape(-1)
+    from jax.experimental.pallas import triton
+
+    asm = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;"
+    shape = [jax.ShapeDtypeStruct(vector.shape, vector.dtype)]
+    return triton.elementwise_inline_asm(asm, args=[vector], constraints="=f,f", pack=1, result_shape_dtypes=shape)[0]
+
+
+def _store_sums(interpret: bool, vectors: list[Any], ref: Any, unit: Any, every: Any) -> None:
+    """The sums of at most 32 vectors over the 32 threads, in about as many exchanges as there are vectors (one by one: five each).
+
+    At each distance two vectors become one: half of the threads go on with the one, half with the other. In the end the thread at place l has
+    the sum of the vector whose number is l with its bits reversed.
+    """
+    from jax.experimental.pallas import triton
+
+    count, place = len(vectors), jnp.zeros_like(every)
+    for level, distance in enumerate((16, 8, 4, 2, 1)):
+        upper = (every & distance) != 0
+        place = place + jnp.where(upper, 1 << level, 0)
+        pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
+        vectors = []
+        for pair in pairs:
+            keep, give = (pair[0], pair[0]) if len(pair) == 1 else (jnp.where(upper, pair[1], pair[0]), jnp.where(upper, pair[0], pair[1]))
+            vectors.append(keep + _exchange(interpret, give, distance))
+    triton.store(ref.at[unit, place], vectors[0], mask=place < count)

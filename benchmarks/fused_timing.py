@@ -1,0 +1,211 @@
+"""One training step of networks with windows, as the package spells it and as fused kernels with several tiles: ms a step, in one run.
+
+    python benchmarks/fused_timing.py                              # on a GPU; a minute at most
+    python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a CPU: whether everything runs
+
+A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
+alone. The difference is that of the first step's gradients from the package's spelling in full float32, the largest of any parameter
+as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
+see `floors.py` and `fused.py` beside this file; tiles here are `fused.Tiles`.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import itertools
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+import fused
+from fused import Tiles
+
+
+class Shape(NamedTuple):
+    """Sizes of one of the benchmark's networks: `groups` is 1 where weights are shared."""
+
+    networks: int
+    groups: int
+    positions: int
+    width: int
+    span: int
+    rows: int
+    bias: bool
+
+
+SHAPES = {
+    "LCN": Shape(256, 20, 20, 20, 20, 512, False),
+    "CNN": Shape(256, 1, 20, 20, 20, 512, False),
+    "sphere-CNN": Shape(5, 1, 40, 256, 10, 1024, True),
+}
+TINY = {
+    "LCN": Shape(2, 3, 3, 5, 6, 20, False),
+    "CNN": Shape(2, 1, 3, 5, 6, 20, False),
+    "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
+}
+SHORT = [  # of windows of at most 10 numbers
+    Tiles(rows=256),
+    Tiles(rows=512),
+    Tiles(rows=128, together=2),
+    Tiles(rows=256, together=2),
+    Tiles(rows=256, units=64),
+]
+LONG = [
+    Tiles(rows=128, together=4),
+    Tiles(rows=128, together=2),
+    Tiles(rows=128),
+    Tiles(rows=64, together=4),
+    Tiles(rows=256, together=2),
+    Tiles(rows=128, together=10),
+]
+STEPS, RATE = 40, 0.1
+
+
+def drawn(shape: Shape) -> tuple[Any, Any, Any]:
+    """Parameters, patches and labels of all networks."""
+    keys = jax.random.split(jax.random.key(0), 5)
+    many, width = shape.networks, shape.width
+    params = {
+        "weights": jax.random.normal(keys[0], (many, shape.groups, width, shape.span)) / shape.span**0.5,
+        "coefficients": jax.random.normal(keys[1], (many, shape.positions, width)) / (shape.positions * width) ** 0.5,
+    }
+    if shape.bias:
+        params["bias"] = 0.1 * jax.random.normal(keys[2], (many, shape.groups, width))
+    patches = jax.random.normal(keys[3], (many, shape.positions, shape.span, shape.rows))
+    return params, patches, jnp.sign(jax.random.normal(keys[4], (many, shape.rows)))
+
+
+def outputs_of(tiles: Tiles | None) -> Callable[[Any, Any], Any]:
+    """Outputs of one network from its parameters and patches: in these tiles, or (None) as the package spells it."""
+
+    def call(params: Any, patches: Any) -> Any:
+        parts = params["weights"], params.get("bias"), params["coefficients"], patches
+        return fused.plain(jax.nn.relu, *parts) if tiles is None else fused.forward(*parts, tiles=tiles)
+
+    return call
+
+
+def programs_of(tiles: Tiles | None, steps: int) -> list[Any]:
+    """So many steps (parameters, and the gradient before the first), and so many times the outputs, of all networks."""
+    outputs = outputs_of(tiles)
+
+    def loss(params: Any, patches: Any, y: Any) -> Any:
+        return jax.nn.softplus(-y * outputs(params, patches)).mean()
+
+    def moved(params: Any, slope: Any) -> Any:
+        return jax.tree.map(lambda p, g: p - RATE * g, params, slope)
+
+    # Loops of a known length: others ask the host after every step whether to go on.
+    def train(params: Any, patches: Any, y: Any) -> Any:
+        first = jax.grad(loss)(params, patches, y)
+        last = jax.lax.fori_loop(0, steps - 1, lambda _, so_far: moved(so_far, jax.grad(loss)(so_far, patches, y)), moved(params, first))
+        return last, first
+
+    def there(params: Any, patches: Any, _: Any) -> Any:
+        def again(_: Any, coefficients: Any) -> Any:
+            found = outputs(params | {"coefficients": coefficients}, patches)
+            return coefficients * (1 + 1e-9 * found[0])  # depends on the time before, or it would be computed once
+
+        return jax.lax.fori_loop(0, steps, again, params["coefficients"])
+
+    return [jax.jit(jax.vmap(each)) for each in (train, there)]
+
+
+def compiled(tiles: Tiles | None, steps: int, given: Any) -> list[Any]:
+    """Both programs, compiled."""
+    with jax.default_matmul_precision("float32"):
+        return [program.lower(*given).compile() for program in programs_of(tiles, steps)]
+
+
+def best_of(program: Any, given: Any, steps: int) -> float:
+    """Seconds a step, the best of three runs."""
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        jax.block_until_ready(program(*given))
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds) / steps
+
+
+def difference(found: Any, expected: Any) -> float:
+    """The largest over parameters of the largest difference, as a share of the largest entry."""
+    shares = jax.tree.map(lambda one, other: jnp.abs(one - other).max() / jnp.abs(other).max(), found, expected)
+    return float(functools.reduce(jnp.maximum, jax.tree.leaves(shares)))
+
+
+def words_of(tiles: Tiles | None) -> str:
+    """Tiles in a few words."""
+    return "product (the package's)" if tiles is None else f"fused, {tiles.rows} rows, {tiles.units} units, {tiles.together} together"
+
+
+def row(*cells: Any) -> None:
+    """Print one line of the table, at once."""
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> list[dict[str, Any]]:
+    """Every variant of a shape, a line each."""
+    data = drawn(shape)
+    variants: list[Any] = [None, *(SHORT if shape.span <= 10 else LONG)]
+    if given.interpret:
+        variants = [None] + [tiles._replace(rows=32, units=min(tiles.units, 16), interpret=True) for tiles in variants[1:]]
+        variants = list(dict.fromkeys(variants))
+    pool = concurrent.futures.ThreadPoolExecutor(given.threads)
+    steps = 2 if given.interpret else given.steps
+    making = [pool.submit(compiled, tiles, steps, data) for tiles in variants]
+    concurrent.futures.wait(making, timeout=max(ends - time.monotonic(), 0.01))  # or compiling would disturb what is timed
+    expected, first, out = None, None, []
+    for tiles, future in zip(variants, making):
+        words, one = words_of(tiles), {"shape": name, "tiles": None if tiles is None else tiles._asdict()}
+        out.append(one)
+        try:
+            train, there = future.result(timeout=max(ends - time.monotonic(), 0.01))
+            slope = train(*data)[1]
+            expected = slope if tiles is None else expected
+            one["difference"] = difference(slope, expected)
+            one["step_ms"], one["there_ms"] = (1e3 * best_of(each, data, steps) for each in (train, there))
+            first = first or one["step_ms"]
+            times = f"{one['step_ms']:.4f}", f"{one['there_ms']:.4f}", f"{first / one['step_ms']:.2f}"
+            row(name, words, *times, f"{one['difference']:.1e}")
+        except Exception as error:  # whatever ends one variant, the others are measured
+            one["error"] = f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:300]
+            row(name, words, one["error"], "", "", "")
+    pool.shutdown(wait=False, cancel_futures=True)
+    return out
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON where that is asked for."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--shapes", default="LCN,sphere-CNN", help=f"shapes among {', '.join(SHAPES)}")
+    arguments.add_argument("--steps", type=int, default=STEPS, help="steps of a run")
+    arguments.add_argument("--seconds", type=float, default=55.0, help="after so many seconds, what is not compiled yet is left out")
+    arguments.add_argument("--threads", type=int, default=8, help="variants compiled at a time")
+    arguments.add_argument("--interpret", action="store_true", help="tiny sizes, interpreted: whether everything runs, on any device")
+    arguments.add_argument("--out", default="", help="a file for the figures as JSON")
+    given = arguments.parse_args()
+    wanted, sizes = given.shapes.split(","), TINY if given.interpret else SHAPES
+    if unknown := [name for name in wanted if name not in sizes]:
+        arguments.error(f"the shapes must be among {', '.join(sizes)}, got {', '.join(unknown)}")
+    if min(given.steps, given.threads) < 1:
+        arguments.error("--steps and --threads must be at least 1")
+    if not given.interpret and jax.default_backend() != "gpu":
+        arguments.error("without a GPU only --interpret")
+    ends = time.monotonic() + given.seconds
+    print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}\n")
+    row("shape", "spelling", "ms a step", "there, ms", "times as fast", "difference of gradients")
+    row(*["---"] * 6)
+    found = list(itertools.chain.from_iterable(measure(name, sizes[name], given, ends) for name in wanted))
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            json.dump(
+                {"benchmark": "fused", "device": jax.devices()[0].device_kind, "jax": jax.__version__, "found": found}, file, indent=1
+            )
+
+
+if __name__ == "__main__":
+    main()
