@@ -192,6 +192,16 @@ def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
         assert workers._processes == []
 
 
+def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_the_next(tmp_path, monkeypatch):
+    answer = """print(json.dumps({"rows": [], "tally": {}}), flush=True)"""
+    fake_worker(tmp_path, monkeypatch, f"time.sleep(0.2)\n{answer}\nnext(sys.stdin)\ntime.sleep(600)")
+    plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
+    assert len(plan.chunks) == 3
+    with Workers(1) as workers:
+        assert len(list(workers.run(plan, end=0.0))) == 1
+        assert workers._processes == []
+
+
 def test_a_worker_has_one_thread_and_keeps_the_users_flags():
     made = environment({"XLA_FLAGS": "--xla_dump_to=x", "HOME": "h"})
     assert made["XLA_FLAGS"].startswith("--xla_dump_to=x ")

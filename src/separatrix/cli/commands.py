@@ -20,6 +20,7 @@ from separatrix.engine import Cluster, Lab, Plan, Shard
 from separatrix.errors import SeparatrixError, check_choice
 from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs, run_shard
 
+ENDING = 6.0  # seconds from the last look at the clock to the prompt: a chunk and its program, conclusions, a report
 COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
 
 
@@ -92,6 +93,15 @@ def seconds_from(text: str) -> float | None:
     return float(match[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[match[2]]
 
 
+def seconds_for_trials(budget: float | None) -> float | None:
+    """How much of a budget is for trials: the rest is kept for the last chunk to end, for conclusions and for the report.
+
+    >>> seconds_for_trials(60.0), seconds_for_trials(4.0), seconds_for_trials(None)
+    (54.0, 2.0, None)
+    """
+    return None if budget is None else budget - min(ENDING, budget / 2)
+
+
 def terminal(stderr: bool = False) -> Console:
     """A console that honours NO_COLOR and pipes; what is not a terminal gets wide lines without colour.
 
@@ -150,7 +160,7 @@ def run_request(request: Request) -> None:
     """Run studies, write everything, print the verdicts."""
     names = request.names or list(STUDIES)
     run = jobs(names, request.scale, request.seed, request.changes)
-    budget = seconds_from(request.budget)
+    budget = seconds_for_trials(seconds_from(request.budget))
     workers = None if request.workers < 0 else request.workers
     cluster, shard = request.where.cluster(), request.where.share()
     command = shlex.join(["separatrix", *sys.argv[1:]])

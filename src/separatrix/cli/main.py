@@ -32,7 +32,9 @@ app = typer.Typer(
 Scale = Annotated[str, typer.Option("--scale", help="quick (seconds), laptop (minutes) or full (a GPU).")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives independent data and networks.")]
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Where results go; the same folder resumes. [default: results/NAME-SCALE]")]
-Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="Start no new work after this long, as in 90s, 2m or 1h.")]
+Budget = Annotated[
+    str, typer.Option("--budget", metavar="TIME", help="How long this may take, as in 90s, 2m or 1h; the last seconds are for the report.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan (trials, programs, FLOPs, memory, time) and stop.")]
 Set = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change a setting, as in signal-first.seeds=24.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

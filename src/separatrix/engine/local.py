@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -153,6 +154,7 @@ class Workers:
         self._processes: list[subprocess.Popen[str]] = []
         self._desk = Desk()
         self._answers = queue.SimpleQueue[dict[str, Any]]()
+        self._answered = False  # ever
         self._end = weakref.finalize(self, _end, self._processes, self._desk)  # also for a laboratory that nobody closed
 
     def __enter__(self) -> "Workers":
@@ -184,8 +186,12 @@ class Workers:
         """What compiling ahead cost since the last time."""
         return self._desk.collect()
 
-    def run(self, plan: Plan) -> Iterator[Finished]:
-        """Run chunks as workers become free; results come in the order in which they are finished."""
+    def run(self, plan: Plan, end: float | None = None) -> Iterator[Finished]:
+        """Run chunks as workers become free; results come in the order in which they are finished.
+
+        After the moment `end` of the monotonic clock no more are waited for and the processes are ended, but not before they have finished
+        one chunk: a run in small portions gets on, however long its chunks are.
+        """
         self.start()
         if not self._processes:
             raise SeparatrixError("these worker processes have ended; make others")
@@ -193,9 +199,13 @@ class Workers:
         complete = False
         try:
             for _ in range(len(plan.chunks)):
-                answer = self._answers.get()
+                try:
+                    answer = self._answers.get(timeout=None if end is None or not self._answered else max(end - time.monotonic(), 0.0))
+                except queue.Empty:
+                    return
                 if "error" in answer:
                     raise SeparatrixError(answer["error"])
+                self._answered = True
                 yield Finished(answer["rows"], Tally(**answer["tally"]))
             complete = True
         finally:

@@ -33,11 +33,12 @@ class Patterns(Study[PatternsSettings]):
 
     def conclude(self, lab: Lab, settings: PatternsSettings) -> Outcome:
         s = settings
-        learned = learn(lab, s)
+        # Trials come last: they stop when a budget is spent, calculations do not.
         certificates = measure_certificates(lab, s)
         gradients = measure_gradients(lab, s)
         identity = lab.remember("identity", {"seed": s.seed}, lambda: identity_errors(s.seed))
         search = measure_search(lab, s)
+        learned = learn(lab, s)
         findings = (
             *certificate_findings(s, certificates),
             *gradient_findings(gradients, identity),

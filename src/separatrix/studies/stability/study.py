@@ -1,5 +1,6 @@
 """Study `stability`: sharpness, generalization and patch geometry below the edge of stability (Liang et al.)."""
 
+import concurrent.futures
 from typing import Any
 
 from separatrix.engine import Lab, Sweep
@@ -38,10 +39,12 @@ class StabilityStudy(Study[StabilitySettings]):
         return out
 
     def conclude(self, lab: Lab, settings: StabilitySettings) -> Outcome:
-        s = settings
-        rows = run_cells(lab, s, self.name) if set(s.parts) - {"geometry"} else {}
-        source = image_source(s)
-        patches = measure_patches(lab, s, source) if "geometry" in s.parts else {}
+        s, source = settings, image_source(settings)
+        # Patches are not trained on: this process works on them while it waits for the trials.
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(lambda: measure_patches(lab, s, source) if "geometry" in s.parts else {})
+            rows = run_cells(lab, s, self.name) if set(s.parts) - {"geometry"} else {}
+            patches = waiting.result()
         findings = (
             j.judge_gap(s, rows, "CNN"),
             j.judge_gap(s, rows, "FCN"),
