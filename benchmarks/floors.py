@@ -2,7 +2,7 @@
 
     python benchmarks/floors.py --out floors.json                 # every shape; minutes on a GPU
     python benchmarks/floors.py --shapes LCN,CNN --limit 20       # in pieces
-    python benchmarks/floors.py --shapes LCN,CNN,sphere-CNN --spelling product,fused   # a prototype beside the package's spelling
+    python benchmarks/floors.py --spelling fused                  # with kernels only (short programs have none in the package)
 
 Shapes: the five of `networks.py`; the FCN of the study `signal` at its full scale (30 patches of 30, 27,000 rows, 8 networks); CNN and FCN
 on the sphere of the study `stability` at its full scale (d = 400, n = 1024, 5 seeds). The image trainings draw fresh minibatches
@@ -40,6 +40,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 NETWORKS, STEPS, LIMIT = 256, 300, 40.0
 SIGNAL = {"patches": 30, "dimension": 30, "rows": 27_000}
@@ -196,11 +197,19 @@ def attempt(program: Callable[[], dict[str, Any]], limit: float) -> dict[str, An
         return {"not_measured": f"{type(error).__name__}: {words[:160]}"}
 
 
-def time_spelled(trials: list[Any], precision: str, spelling: str) -> dict[str, float]:
-    """The package with networks spelled in this way: see `fused.py` beside this file."""
-    import fused
+@contextlib.contextmanager
+def spelled(name: str) -> Iterator[None]:
+    """Within, programs are made with kernels ("fused") or without ("product"), however much they have to do; an error where they do not compile."""
+    from separatrix.engine import programs
 
-    with fused.spelled(spelling):
+    with mock.patch.dict(programs.KERNELS, dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)), warnings.catch_warnings():
+        warnings.filterwarnings("error", "trained without kernels")
+        yield
+
+
+def time_spelled(trials: list[Any], precision: str, spelling: str) -> dict[str, float]:
+    """The package in one of its spellings."""
+    with spelled(spelling):
         return time_package(trials, precision)
 
 
@@ -281,7 +290,7 @@ def main() -> None:
     )
     arguments.add_argument("--limit", type=float, default=LIMIT, help="seconds a program may take, with its compilation")
     arguments.add_argument(
-        "--spelling", default="product", help="spellings of networks with windows, among product (the package's) and fused"
+        "--spelling", default="product,fused", help="spellings of networks with windows: product (activations in memory), fused (kernels)"
     )
     arguments.add_argument("--commit", default="", help="the commit to state where the source tree has no git folder")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON, written anew after every shape")

@@ -6,7 +6,7 @@
 A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
 alone. The difference is that of the first step's gradients from the package's spelling in full float32, the largest of any parameter
 as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
-see `floors.py` and `fused.py` beside this file; tiles here are `fused.Tiles`.
+see `floors.py` beside this file and `separatrix.networks.fused`; tiles here are `fused.Tiles`.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-import fused
-from fused import Tiles
+from separatrix.networks import fused
+from separatrix.networks.fused import Tiles
 
 
 class Shape(NamedTuple):
@@ -84,7 +84,7 @@ def outputs_of(tiles: Tiles | None) -> Callable[[Any, Any], Any]:
 
     def call(params: Any, patches: Any) -> Any:
         parts = params["weights"], params.get("bias"), params["coefficients"], patches
-        return fused.plain(jax.nn.relu, *parts) if tiles is None else fused.forward(*parts, tiles=tiles)
+        return fused.plain(jax.nn.relu, *parts) if tiles is None else fused.outputs(*parts, tiles=tiles)
 
     return call
 
@@ -139,7 +139,7 @@ def difference(found: Any, expected: Any) -> float:
 
 def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
-    return "product (the package's)" if tiles is None else f"fused, {tiles.rows} rows, {tiles.units} units, {tiles.together} together"
+    return "product" if tiles is None else f"fused, {tiles.rows} rows, {tiles.units} units, {tiles.together} together"
 
 
 def row(*cells: Any) -> None:

@@ -2,10 +2,12 @@
 
 import concurrent.futures
 import dataclasses
+import math
 import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from separatrix.engine.sweep import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.learners import Status
+from separatrix.networks.fused import asked_for
 
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
@@ -27,6 +30,8 @@ LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
+# Operations a call from which kernels (`separatrix.networks.fused`), which compile for several seconds more, are asked for.
+KERNELS = {"gpu": 1e13}
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
 TRACING = threading.Lock()
 
@@ -186,9 +191,22 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     # Stored arrays are an argument that all trials of a batch share: neither constants of the program nor copied for each trial.
     arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
-    with TRACING:
-        lowered = jax.jit(program).lower(*_given([trial] * batch, batch), arrays)
-    return compiled(lowered, cost_of(frame).flops * batch)
+    operations = cost_of(frame).flops * batch
+
+    def made(kernels: bool) -> Any:
+        with TRACING, asked_for(kernels):
+            # A function of its own, or JAX would remember how it was traced before.
+            lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
+        return compiled(lowered, operations)
+
+    if operations >= KERNELS.get(jax.default_backend(), math.inf):
+        try:
+            return made(kernels=True)
+        except Exception as error:  # whatever it is, it comes again where kernels are not to blame
+            program_without = made(kernels=False)
+            warnings.warn(f"trained without kernels, which did not compile: {error}", stacklevel=2)
+            return program_without
+    return made(kernels=False)
 
 
 def compiled(lowered: Any, operations: float) -> Any:

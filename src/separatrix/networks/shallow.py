@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from separatrix.errors import ParameterError
-from separatrix.networks import deep
+from separatrix.networks import deep, fused
 from separatrix.networks.activations import LSA, Activation, ReLU
 from separatrix.networks.initial import Initial
 from separatrix.networks.layout import Frame, Layout, Params, lay, product, tiles
@@ -186,11 +186,13 @@ class Network(Spec):
         """The outputs for a batch that is already cut into patches."""
         if self.layered:
             return self.read(params, deep.hidden(self, params, patches, layout), layout)
-        positions, _, rows = patches.shape
-        weights = layout.spread(params.weights)
+        positions, span, rows = patches.shape
+        weights, bias = layout.spread(params.weights), None if params.bias is None else layout.spread(params.bias)
+        if self.connectivity != "full" and self.outputs == 1 and fused.worth_it(weights.shape[1], span):
+            out = fused.outputs(weights, bias, self.coefficients(params, layout), patches, self.activation)
+            return out if params.offset is None else out + params.offset
         z = jnp.broadcast_to(weights, (positions, *weights.shape[1:])) @ patches
-        if params.bias is not None:
-            z = z + layout.spread(params.bias)[:, :, None]
+        z = z if bias is None else z + bias[:, :, None]
         return self.read(params, self.activation(z).reshape(-1, rows), layout)
 
     def read(

@@ -1,23 +1,23 @@
-"""A prototype: one hidden layer with windows as two kernels, so that no unit's activation goes through memory.
+"""One hidden layer with windows as two kernels for a GPU, so that no unit's activation goes through memory.
 
-The package's spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that holds
-a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second computes the
-units again and sums their gradients over its rows. What several programs contribute is written apart and summed afterwards, in a
-fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
+The ordinary spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that
+holds a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second
+computes the units again and sums their gradients over its rows. What several programs contribute is written apart and summed afterwards,
+in a fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
 
-On an H200 a step takes a third to half of the time (RESULTS.md), and compiling three to five times as long. `fused_timing.py` beside this
-file times tiles; `floors.py` and `stability.py` take `--spelling fused`. The choice is made by replacing a function of this process and written nowhere.
+On an H200 a step takes a third to half of the time, and compiling three to five times as long (`benchmarks/fused_timing.py`), so that the
+engine asks for them (`asked_for`) where a program has much to do.
 
-Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) by
-the package's own products, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
+Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
+the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
 derivatives of the outputs themselves are refused, as for every `jax.custom_vjp`; the package takes none.
 """
 
 import contextlib
+import contextvars
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
-from unittest import mock
 
 import equinox as eqx
 import jax
@@ -26,11 +26,9 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-from separatrix.networks import Network
-from separatrix.networks.layout import Layout, Params
-
 SPAN = 30  # the most numbers of a window: a thread holds them all, for several rows, and their sums and two more make a warp's 32
 WARP = 32  # threads
+LEAST_UNITS = 8  # of a program: with fewer, reading rows is most of the work in either spelling
 
 
 class Tiles(NamedTuple):
@@ -53,58 +51,40 @@ def tiles_for(span: int, rows: int) -> Tiles:
     (256, 128, 64)
     """
     enough = max(WARP, 1 << (rows - 1).bit_length())
-    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4)
+    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4 if span <= 20 else 1)
+
+
+_ASKED = contextvars.ContextVar("fused kernels asked for", default=False)
 
 
 @contextlib.contextmanager
-def spelled(name: str, tiles: Tiles | None = None) -> Iterator[None]:
-    """Within, networks that can be are run in the spelling of this name, "fused" or "product" (the package's own); refuses to have timed another one."""
-    own, called = Network.scores, []
+def asked_for(kernels: bool) -> Iterator[None]:
+    """Within, networks that are traced use kernels or not. Compiled programs keep what they were traced with.
 
-    def chosen(network: Network, params: Params, patches: Any, layout: Layout) -> Any:
-        if not fits(network, layout):
-            return own(network, params, patches, layout)
-        called.append(network)
-        return scores(network, params, patches, layout, tiles)
-
-    if name == "product":
+    >>> with asked_for(True):
+    ...     worth_it(width=256, span=10)
+    True
+    >>> worth_it(width=256, span=10)
+    False
+    """
+    token = _ASKED.set(kernels)
+    try:
         yield
-        return
-    with mock.patch.object(Network, "scores", chosen):
-        yield
-    if not called:
-        raise RuntimeError(f"no program was made in the spelling {name!r}")
+    finally:
+        _ASKED.reset(token)
 
 
-def fits(network: Network, layout: Layout) -> bool:
-    """Whether a network can be spelled like this: one hidden layer with windows of few numbers, and one output.
+def worth_it(width: int, span: int) -> bool:
+    """Whether kernels are asked for, can hold windows of so many numbers, and would save anything with so many units a window.
 
-    >>> from separatrix.networks import CNN, FCN
-    >>> [fits(network, network.layout((64, 1))) for network in (CNN(field=3), FCN(width=3), CNN(field=31), CNN(field=3, outputs=2))]
+    >>> with asked_for(True):
+    ...     [worth_it(20, 20), worth_it(20, 31), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
     [True, False, False, False]
     """
-    return network.connectivity != "full" and network.outputs == 1 and not network.layered and layout.windows.span <= SPAN
+    return _ASKED.get() and span <= SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
 
 
-def scores(
-    network: Network, params: Params, patches: Float[Array, "positions span rows"], layout: Layout, tiles: Tiles | None = None
-) -> Float[Array, " rows"]:
-    """The outputs for a batch that is already cut into patches: what `Network.scores` computes.
-
-    >>> from separatrix.networks import CNN
-    >>> network = CNN(field=3, width=2)
-    >>> layout, params = network.layout((8, 1)), network.init(jax.random.key(0), (8, 1))
-    >>> patches = layout.cut(jnp.ones((5, 8, 1)))
-    >>> bool(jnp.allclose(scores(network, params, patches, layout, Tiles(rows=32)), network.scores(params, patches, layout)))
-    True
-    """
-    bias = None if params.bias is None else layout.spread(params.bias)
-    coefficients = network.coefficients(params, layout)
-    out = forward(layout.spread(params.weights), bias, coefficients, patches, network.activation, tiles)
-    return out if params.offset is None else out + params.offset
-
-
-def forward(
+def outputs(
     weights: Float[Array, "groups width span"],
     bias: Float[Array, "groups width"] | None,
     coefficients: Float[Array, "positions width"],
@@ -114,7 +94,7 @@ def forward(
 ) -> Float[Array, " rows"]:
     """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions.
 
-    >>> forward(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5)), tiles=Tiles(rows=32)).tolist()
+    >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5)), tiles=Tiles(rows=32)).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
     held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
@@ -122,7 +102,7 @@ def forward(
 
 
 def plain(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
-    """The same as the package spells it.
+    """The same in the ordinary spelling.
 
     >>> plain(jax.nn.relu, jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]

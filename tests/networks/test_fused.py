@@ -1,5 +1,6 @@
-"""The fused kernels, interpreted, against the package's spelling: outputs, gradients, second derivatives, batches of trials, loops."""
+"""The fused kernels, interpreted, against the ordinary spelling: outputs, gradients, second derivatives, batches of trials, loops."""
 
+import contextlib
 import importlib
 import itertools
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.engine import programs as engine
 from separatrix.learners import Rows, empirical_loss
-from separatrix.networks import Frame
+from separatrix.networks import Frame, fused
 
 ACTIVATIONS = [sx.ReLU(), sx.ClippedReLU(0.7), sx.Tanh(), sx.LSA(0.4)]
 NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
@@ -30,11 +32,14 @@ ROWS = 75  # two tiles of 64 and three of 32, the last not full
 TOLERANCE = 1e-5
 
 
-@pytest.fixture
-def fused(monkeypatch):
-    """The prototype, which finds its neighbours as a script does."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    return importlib.import_module("fused")
+@contextlib.contextmanager
+def kernels(tiles):
+    """Within, kernels with these tiles are used for every network that they can hold; with None, none are."""
+    with pytest.MonkeyPatch.context() as patch, fused.asked_for(tiles is not None):
+        patch.setattr(fused, "LEAST_UNITS", 1)
+        if tiles is not None:
+            patch.setattr(fused, "tiles_for", lambda span, rows: fused.Tiles(*tiles))
+        yield
 
 
 def close(found, expected, tolerance=TOLERANCE):
@@ -49,104 +54,121 @@ def drawn(network, shape, rng):
     return jax.tree.map(lambda leaf: jnp.asarray(rng.standard_normal(leaf.shape), jnp.float32), shapes)
 
 
-def derivatives(scores, network, shape, params, along, x, y, within=None):
+def derivatives(tiles, network, shape, params, along, x, y, within=None):
     """Scores, gradient and a Hessian-vector product of the training loss, linearised as the sharpness probe does."""
     layout, learner = network.layout(shape, within), sx.Learner(0.1, 1, "squared")
     rows = Rows(layout.cut(x), y, jnp.full(len(y), 1 / len(y), x.dtype))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sx.Network, "scores", scores)
+    with kernels(tiles):
         slope, product = jax.linearize(jax.grad(lambda p: empirical_loss(learner, network, layout, p, rows)), params)
         return network.scores(params, rows.patches, layout), slope, product(along)
 
 
-def scores_in(fused, tiles):
-    return lambda network, params, patches, layout: fused.scores(network, params, patches, layout, tiles)
-
-
 @pytest.mark.parametrize("which", NETWORKS)
-def test_outputs_gradients_and_hessian_products_are_those_of_the_package(which, fused):
+def test_outputs_gradients_and_hessian_products_are_those_of_the_ordinary_spelling(which):
     plain, shape = NETWORKS[which]
-    rng, own = np.random.default_rng(0), sx.Network.scores
+    rng = np.random.default_rng(0)
     x, y = jnp.asarray(rng.standard_normal((ROWS, *shape)), jnp.float32), jnp.asarray(rng.standard_normal(ROWS), jnp.float32)
     options = zip(itertools.cycle(ACTIVATIONS), itertools.cycle(["positions", "pooled", "sum"]), itertools.cycle([True, False]), TILES)
     cases = []
     for activation, readout, bias, tiles in options:
         network = plain.replace(activation=activation, readout=readout, bias=bias, offset=readout == "pooled")
-        cases.append((network, scores_in(fused, fused.Tiles(*tiles)), drawn(network, shape, rng), drawn(network, shape, rng)))
+        cases.append((network, tiles, drawn(network, shape, rng), drawn(network, shape, rng)))
 
-    def every(many, own_spelling):
-        return [derivatives(own if own_spelling else scores, n, shape, *each, x, y) for (n, scores, *_), each in zip(cases, many)]
+    def every(many, in_kernels):
+        return [derivatives(tiles if in_kernels else None, n, shape, *each, x, y) for (n, tiles, *_), each in zip(cases, many)]
 
     given = [case[2:] for case in cases]
-    close(jax.jit(lambda many: every(many, False))(given), jax.jit(lambda many: every(many, True))(given))
+    close(jax.jit(lambda many: every(many, True))(given), jax.jit(lambda many: every(many, False))(given))
 
 
 @pytest.mark.parametrize("tiles", TILES)
 @pytest.mark.parametrize(("groups", "positions", "width", "span", "rows", "bias"), [(1, 3, 5, 4, 75, True), (2, 2, 20, 20, 64, False)])
-def test_kernels_are_the_plain_function(fused, tiles, groups, positions, width, span, rows, bias):
+def test_kernels_are_the_plain_function(tiles, groups, positions, width, span, rows, bias):
     rng = np.random.default_rng(1)
     sizes = (groups, width, span), (groups, width), (positions, width), (positions, span, rows)
     weights, shift, coefficients, patches = (jnp.asarray(rng.standard_normal(size), jnp.float32) for size in sizes)
     given, slope = (weights, shift if bias else None, coefficients), jnp.asarray(rng.standard_normal(rows), jnp.float32)
     with jax.default_matmul_precision("float32"):
         expected, pull = jax.vjp(lambda *p: fused.plain(jax.nn.relu, *p), *given, patches)
-    found, pull_fused = jax.vjp(lambda *p: fused.forward(*p, tiles=fused.Tiles(*tiles)), *given, patches)
+    found, pull_fused = jax.vjp(lambda *p: fused.outputs(*p, tiles=fused.Tiles(*tiles)), *given, patches)
     close((found, pull_fused(slope)), (expected, pull(slope)))
 
 
-def test_the_activations_numbers_have_gradients(fused):
+def test_the_activations_numbers_have_gradients():
     rng = np.random.default_rng(2)
     given = [jnp.asarray(rng.standard_normal(size), jnp.float32) for size in ((1, 3, 4), (1, 3), (2, 3), (2, 4, 40))]
-    found = jax.grad(lambda function: fused.forward(*given, function, fused.Tiles(64, 4)).sum())(sx.LSA(0.4))
+    found = jax.grad(lambda function: fused.outputs(*given, function, fused.Tiles(64, 4)).sum())(sx.LSA(0.4))
     close(found, jax.grad(lambda function: fused.plain(function, *given).sum())(sx.LSA(0.4)))
 
 
 @pytest.mark.parametrize("name", ["CNN", "LCN"])
-def test_a_padded_batch_of_trials_is_each_of_them_and_padding_has_no_gradient(name, fused):
+def test_a_padded_batch_of_trials_is_each_of_them_and_padding_has_no_gradient(name):
     network = {"CNN": sx.CNN(2, 3, readout="pooled", offset=True), "LCN": sx.LCN(2, 3, activation=sx.Tanh())}[name]
-    shape, frame, own = (5, 3), Frame((8, 4), 5), sx.Network.scores
+    shape, frame = (5, 3), Frame((8, 4), 5)
     rng = np.random.default_rng(3)
     x = np.zeros((3, 40, *frame.shape), np.float32)
     x[:, :, :5, :3] = rng.standard_normal((3, 40, *shape))
     y = jnp.asarray(rng.standard_normal((3, 40)), jnp.float32)
     params = jax.vmap(lambda key: network.init(key, shape, frame))(jax.random.split(jax.random.key(0), 3))
 
-    def one(scores):
-        return jax.jit(jax.vmap(lambda p, x, y: derivatives(scores, network, shape, p, p, x, y, frame)))
+    def one(tiles):
+        return jax.jit(jax.vmap(lambda p, x, y: derivatives(tiles, network, shape, p, p, x, y, frame)))
 
-    found = one(scores_in(fused, fused.Tiles(64, 4)))(params, jnp.asarray(x), y)
-    close(found, one(own)(params, jnp.asarray(x), y))
+    found = one((64, 4))(params, jnp.asarray(x), y)
+    close(found, one(None)(params, jnp.asarray(x), y))
     units, slope = np.asarray(network.layout(shape, frame).units), np.asarray(found[1].weights)
     assert not slope[:, units[: slope.shape[1]] == 0].any()
 
 
-def test_a_whole_batch_of_trials_ends_where_the_other_spelling_does(fused):
+def trial_below_the_edge():
     task = sx.SphereTask(dimension=10, patch=5, noise=0.5)
     network = sx.CNN(5, 8, stride=5, readout="pooled", offset=True)
-    trial = sx.Trial(task, network, sx.Learner(0.1, 30, "squared"), samples=12, measure=sx.Measure(("sharpness",), test=16))
-    rows = {}
-    for name in ("product", "fused"):
-        with fused.spelled(name, fused.Tiles(64, 4)):
-            rows[name] = sx.engine.Programs().run(trial.at_seeds(range(2)), trial, 2)
+    return sx.Trial(task, network, sx.Learner(0.1, 30, "squared"), samples=12, measure=sx.Measure(("sharpness",), test=16))
+
+
+def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypatch):
+    trial, rows = trial_below_the_edge(), {}
+    asked = []
+    monkeypatch.setattr(fused, "_call", lambda *given, own=fused._call: asked.append(given[1]) or own(*given))
+    for name, operations in {"product": np.inf, "fused": 0.0}.items():
+        monkeypatch.setitem(engine.KERNELS, jax.default_backend(), operations)
+        rows[name] = sx.engine.Programs().run(trial.at_seeds(range(2)), trial, 2)
+        assert set(asked) == (set() if name == "product" else {False, True})  # both kernels, there and back
     for name, i in itertools.product(("loss", "sharpness"), range(2)):
         # Thirty steps below the edge of stability do not make errors grow; Lanczos stops at a residual of 1e-3, an error of about its square.
         np.testing.assert_allclose(rows["fused"][i][f"trace.{name}"], rows["product"][i][f"trace.{name}"], rtol=1e-4)
 
 
-def test_units_are_not_kept_for_the_way_back(fused):
+def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so(monkeypatch):
+    def fail(*_):
+        raise NotImplementedError("no such device")
+
+    trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
+    expected = sx.engine.Programs().run([trial], trial, 1)
+    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
+    monkeypatch.setattr(fused, "_call", fail)
+    with pytest.warns(UserWarning, match="trained without kernels, which did not compile: no such device"):
+        assert sx.engine.Programs().run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
+
+
+def test_small_programs_have_no_kernels(monkeypatch):
+    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 1e13)
+    monkeypatch.setattr(fused, "_call", lambda *_: pytest.fail("a kernel"))
+    trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
+    sx.engine.Programs().run([trial], trial, 1)
+
+
+def test_units_are_not_kept_for_the_way_back():
     network, shape, rows = sx.CNN(3, 7, readout="pooled"), (8, 1), 33
     layout, params = network.layout(shape), network.init(jax.random.key(0), shape)
     patches = layout.cut(jnp.ones((rows, *shape)))
-    back = jax.vjp(lambda p: fused.scores(network, p, patches, layout, fused.Tiles(64, 4)), params)[1]
+    with kernels((64, 4)):
+        back = jax.vjp(lambda p: network.scores(p, patches, layout), params)[1]
     assert max(leaf.size for leaf in jax.tree.leaves(back)) <= patches.size < rows * layout.windows.positions * 7
 
 
-def test_a_spelling_that_no_network_took_is_refused(fused):
-    with pytest.raises(RuntimeError, match="no program was made in the spelling 'fused'"), fused.spelled("fused"):
-        pass
-
-
-def test_timing_runs_interpreted(fused, monkeypatch, capsys):
+def test_timing_runs_interpreted(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     timing = importlib.import_module("fused_timing")
     monkeypatch.setattr("sys.argv", ["fused_timing.py", "--interpret", "--shapes", "sphere-CNN", "--seconds", "300", "--threads", "1"])
     monkeypatch.setattr(timing, "SHORT", timing.SHORT[:1])
