@@ -203,6 +203,7 @@ def _divisor(number: int, most: int) -> int:
     return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))  # a program calls a kernel at several places: traced and lowered once
 def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *slope: Any) -> Any:
     """One of the kernels: outputs (blocks of units, positions, rows), or gradients (blocks of rows, positions, ...)."""
     from jax.experimental import pallas as pl
