@@ -201,10 +201,18 @@ def attempt(program: Callable[[], dict[str, Any]], limit: float) -> dict[str, An
 def spelled(name: str) -> Iterator[None]:
     """Within, programs are made with kernels ("fused") or without ("product"), however much they have to do; an error where they do not compile."""
     from separatrix.engine import programs
+    from separatrix.networks import fused
 
-    with mock.patch.dict(programs.KERNELS, dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)), warnings.catch_warnings():
-        warnings.filterwarnings("error", "trained without kernels")
+    least = dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)
+    with (
+        mock.patch.dict(programs.KERNELS, least),
+        mock.patch.object(fused, "outputs", wraps=fused.outputs) as made,
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("error", "a program was made without kernels")
         yield
+    if name == "fused" and not made.called:
+        raise RuntimeError("no program had kernels")
 
 
 def time_spelled(trials: list[Any], precision: str, spelling: str) -> dict[str, float]:
@@ -290,7 +298,9 @@ def main() -> None:
     )
     arguments.add_argument("--limit", type=float, default=LIMIT, help="seconds a program may take, with its compilation")
     arguments.add_argument(
-        "--spelling", default="product,fused", help="spellings of networks with windows: product (activations in memory), fused (kernels)"
+        "--spelling",
+        default="",
+        help="spellings of networks with windows: product (activations in memory), fused (kernels; by default on GPUs)",
     )
     arguments.add_argument("--commit", default="", help="the commit to state where the source tree has no git folder")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON, written anew after every shape")
@@ -298,7 +308,7 @@ def main() -> None:
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
-    if unknown := [name for name in given.spelling.split(",") if name not in ("product", "fused")]:
+    if unknown := [name for name in given.spelling.split(",") if name not in ("", "product", "fused")]:
         sys.exit(f"the spellings must be among product and fused, got {', '.join(unknown)}")
     if min(given.networks, given.steps) < 1 or not given.limit > 0:
         sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
@@ -314,6 +324,7 @@ def main() -> None:
     import floors_torch
 
     platform = jax.devices()[0].platform
+    given.spelling = given.spelling or ("product" if platform == "cpu" else "product,fused")  # interpreted kernels are slow
     whole: dict[str, Any] = {"benchmark": "floors"} | surroundings(given.commit) | {"asked": vars(given)}
     with contextlib.suppress(ImportError, RuntimeError):  # a PyTorch that is missing or does not run is said at each program
         floors_torch.check(floors_torch.settle(platform))

@@ -146,4 +146,7 @@ def test_other_spellings_are_timed_beside_the_packages_for_networks_with_windows
     assert names["full"][:2] == names["local"][:2] == ["Separatrix, float32", "Separatrix, tf32"]
     assert names["local"][2] == "Separatrix, float32, fused"
     assert not [name for name in names["full"] if "fused" in name]
-    assert floors.time_spelled(trials_of("local"), "float32", "fused")["seconds_a_step"] > 0
+    wide = [trial.replace(network=trial.network.replace(width=8)) for trial in trials_of("local")]
+    assert floors.time_spelled(wide, "float32", "fused")["seconds_a_step"] > 0
+    with pytest.raises(RuntimeError, match="no program had kernels"):  # with few units there are none
+        floors.time_spelled(trials_of("local"), "float32", "fused")

@@ -147,7 +147,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
     expected = sx.engine.Programs().run([trial], trial, 1)
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
     monkeypatch.setattr(fused, "_call", fail)
-    with pytest.warns(UserWarning, match="trained without kernels, which did not compile: no such device"):
+    with pytest.warns(UserWarning, match="a program was made without kernels, which did not compile: no such device"):
         assert sx.engine.Programs().run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
 
 

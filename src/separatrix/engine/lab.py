@@ -32,7 +32,7 @@ from separatrix.notes import Note
 from separatrix.spec import importable
 
 STORED_SECONDS = 60.0  # network folders show new files late
-PATIENCE = 3.0  # seconds that worker processes have, once a budget is spent, to finish what they began
+PATIENCE = 3.0  # seconds that are waited, once a budget is spent, for a chunk of a worker process
 Progress = Callable[[str, int, int], None]
 
 
@@ -54,8 +54,8 @@ def find_device(workers: int | None = None) -> Device:
 class Lab:
     """Runs sweeps and remembers their rows, in a folder or (without one) in memory.
 
-    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables. Worker
-    processes have a few seconds more to finish, unless it is their first chunk; this process and a cluster finish what they began. With a
+    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables. Of worker
+    processes one more chunk is waited for, a few seconds, or longer if it is the first; this process and a cluster finish what they began. With a
     `cluster` chunks run on its workers. With a `shard` only that share of each sweep is run, and `run` raises `ShardWaits` where rows
     of other shares are missing.
 

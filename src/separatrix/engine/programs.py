@@ -199,14 +199,21 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
             lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
         return compiled(lowered, operations)
 
-    if operations >= KERNELS.get(jax.default_backend(), math.inf):
-        try:
-            return made(kernels=True)
-        except Exception as error:  # whatever it is, it comes again where kernels are not to blame
-            program_without = made(kernels=False)
-            warnings.warn(f"trained without kernels, which did not compile: {error}", stacklevel=2)
-            return program_without
-    return made(kernels=False)
+    if not _has_kernels(operations):
+        return made(kernels=False)
+    try:
+        return made(kernels=True)
+    except Exception as error:  # whatever it is, it comes again where kernels are not to blame
+        without = made(kernels=False)
+        reason = " ".join(str(error).split())[:200]
+        warnings.warn(f"a program was made without kernels, which did not compile: {reason}", stacklevel=2)
+        return without
+
+
+def _has_kernels(operations: float) -> bool:
+    """Whether a program of so many operations a call asks for kernels; they are written for NVIDIA's devices."""
+    backend = jax.default_backend()
+    return operations >= KERNELS.get(backend, math.inf) and (backend != "gpu" or "NVIDIA" in jax.devices()[0].device_kind)
 
 
 def compiled(lowered: Any, operations: float) -> Any:

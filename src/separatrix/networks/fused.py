@@ -5,8 +5,8 @@ holds a tile of rows of one window in its registers, loops over units, and adds 
 computes the units again and sums their gradients over its rows. What several programs contribute is written apart and summed afterwards,
 in a fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
 
-On an H200 a step takes a third to half of the time, and compiling three to five times as long (`benchmarks/fused_timing.py`), so that the
-engine asks for them (`asked_for`) where a program has much to do.
+On an H200 a bare step took .30 to .55 of the time (`benchmarks/fused_timing.py`), and compiling 2.3 to 5 times as long, so that the engine
+asks for them (`asked_for`) where a program has much to do.
 
 Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
 the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
@@ -26,7 +26,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-SPAN = 30  # the most numbers of a window: a thread holds them all, for several rows, and their sums and two more make a warp's 32
+SPAN = 20  # the most numbers of a window: longer ones have not been timed. Sums of 30 and two more would make a warp's 32
 WARP = 32  # threads
 LEAST_UNITS = 8  # of a program: with fewer, reading rows is most of the work in either spelling
 
@@ -51,7 +51,7 @@ def tiles_for(span: int, rows: int) -> Tiles:
     (256, 128, 64)
     """
     enough = max(WARP, 1 << (rows - 1).bit_length())
-    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4 if span <= 20 else 1)
+    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4)
 
 
 _ASKED = contextvars.ContextVar("fused kernels asked for", default=False)
@@ -78,7 +78,7 @@ def worth_it(width: int, span: int) -> bool:
     """Whether kernels are asked for, can hold windows of so many numbers, and would save anything with so many units a window.
 
     >>> with asked_for(True):
-    ...     [worth_it(20, 20), worth_it(20, 31), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
+    ...     [worth_it(20, 20), worth_it(20, 21), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
     [True, False, False, False]
     """
     return _ASKED.get() and span <= SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS

@@ -188,7 +188,7 @@ class Network(Spec):
             return self.read(params, deep.hidden(self, params, patches, layout), layout)
         positions, span, rows = patches.shape
         weights, bias = layout.spread(params.weights), None if params.bias is None else layout.spread(params.bias)
-        if self.connectivity != "full" and self.outputs == 1 and fused.worth_it(weights.shape[1], span):
+        if self.connectivity != "full" and self.outputs == 1 and patches.dtype == jnp.float32 and fused.worth_it(weights.shape[1], span):
             out = fused.outputs(weights, bias, self.coefficients(params, layout), patches, self.activation)
             return out if params.offset is None else out + params.offset
         z = jnp.broadcast_to(weights, (positions, *weights.shape[1:])) @ patches

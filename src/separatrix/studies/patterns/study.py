@@ -33,7 +33,9 @@ class Patterns(Study[PatternsSettings]):
 
     def conclude(self, lab: Lab, settings: PatternsSettings) -> Outcome:
         s = settings
-        # Trials come last: they stop when a budget is spent, calculations do not.
+        # Trials come last: they stop when a budget is spent, calculations do not. But a shard has its trials to run, and then waits for others'.
+        if lab.shard:
+            learn(lab, s)
         certificates = measure_certificates(lab, s)
         gradients = measure_gradients(lab, s)
         identity = lab.remember("identity", {"seed": s.seed}, lambda: identity_errors(s.seed))

@@ -1,6 +1,5 @@
 """Study `signal`: how many samples each network needs, and which law that follows (Lahoti et al.)."""
 
-import concurrent.futures
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +8,7 @@ from separatrix.engine import Lab, Sweep
 from separatrix.errors import SeparatrixError
 from separatrix.inference import PowerLaw, Ranking, cell_of, fit_exponents, rank_laws, standard_laws
 from separatrix.notes import Note
+from separatrix.studies.beside import beside
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found, Query, find_thresholds
 from separatrix.studies.signal import claims as c
@@ -68,9 +68,7 @@ class SignalStudy(Study[SignalSettings]):
 
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
         # The estimators are not networks: this process works on them while it waits for the trials.
-        with concurrent.futures.ThreadPoolExecutor(1) as beside:
-            waiting = beside.submit(measure_estimators, lab, settings)
-            return self._conclude(lab, settings, waiting.result)
+        return self._conclude(lab, settings, beside(lambda: measure_estimators(lab, settings)))
 
     def _conclude(self, lab: Lab, s: SignalSettings, estimators: Callable[[], Estimators]) -> Outcome:
         # What rests on no tuning is searched together: the more searches share a round, the less a machine waits.
