@@ -308,8 +308,8 @@ def main() -> None:
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
-    if unknown := [name for name in given.spelling.split(",") if name not in ("", "product", "fused")]:
-        sys.exit(f"the spellings must be among product and fused, got {', '.join(unknown)}")
+    if given.spelling and (unknown := [name for name in given.spelling.split(",") if name not in ("product", "fused")]):
+        sys.exit(f"the spellings must be among product and fused, got {', '.join(map(repr, unknown))}")
     if min(given.networks, given.steps) < 1 or not given.limit > 0:
         sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
     import networks

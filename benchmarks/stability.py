@@ -130,6 +130,8 @@ def main() -> None:
     )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
+    if given.steps < 1:
+        sys.exit("--steps must be at least 1")
     try:
         import torch
     except ImportError:

@@ -1,5 +1,6 @@
 """The laboratory: budgets, interruptions, progress, and worker processes."""
 
+import math
 import os
 import signal
 import stat
@@ -200,6 +201,14 @@ def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_th
     with Workers(1) as workers:
         assert len(list(workers.run(plan, end=0.0))) == 1
         assert workers._processes == []
+
+
+@pytest.mark.parametrize("end", [1e300, math.inf])
+def test_workers_with_all_the_time_in_the_world_finish(tmp_path, monkeypatch, end):
+    fake_worker(tmp_path, monkeypatch, """print(json.dumps({"rows": [], "tally": {}}), flush=True)""")
+    plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
+    with Workers(1) as workers:
+        assert len(list(workers.run(plan, end))) == 3
 
 
 def test_a_worker_has_one_thread_and_keeps_the_users_flags():

@@ -199,8 +199,11 @@ class Workers:
         complete = False
         try:
             for _ in range(len(plan.chunks)):
+                wait = None
+                if end is not None and self._answered:
+                    wait = min(max(end - time.monotonic(), 0.0), threading.TIMEOUT_MAX)
                 try:
-                    answer = self._answers.get(timeout=None if end is None or not self._answered else max(end - time.monotonic(), 0.0))
+                    answer = self._answers.get(timeout=wait)
                 except queue.Empty:
                     return
                 if "error" in answer:
