@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, TASK, tiny
 from separatrix.engine import Device, Rounding, Sweep, cost_of, frame_of, make_plan, structure
+from separatrix.engine.plan import framed
 from separatrix.errors import SeparatrixError
 
 CPU, GPU = Device("cpu", workers=2), Device("gpu")
@@ -237,6 +238,27 @@ def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
     assert [chunk.frame.samples for chunk in heavy] == [100, 128]  # both would have been 128
     assert all(chunk.frame == chunk.trials[0].replace(seed=0) for chunk in heavy)
     assert plan.trials == 6
+
+
+def test_long_trainings_of_short_steps_meet_in_one_program():
+    rounding = GPU.rounding
+    sphere = sx.SphereTask(50, patch=10, noise=1.0)
+    learner = sx.Learner(0.2, 50_000, "squared")
+
+    def frames(samples, learner=learner, task=sphere):
+        sweep = sx.Sweep.grid(task, sx.FCN(256), learner, samples=samples)
+        assert [frame for _, _, frame in framed(sweep, rounding)] == [frame_of(trial, rounding) for trial in sweep]
+        return [frame_of(trial, rounding) for trial in sweep]
+
+    level = frames([64, 1000, 1024])
+    assert [frame.samples for frame in level] == [1024] * 3
+    assert len({structure(frame) for frame in level}) == 1
+    # The two next to each other, of which one shares its rung of the ladder with what is level.
+    assert [frame.samples for frame in frames([1500, 1024])] == [2048, 1024]
+    # Few steps: the next rung. Long steps, and steps on a part of the rows: as without the rule.
+    assert [frame.samples for frame in frames([64], learner.replace(steps=5))] == [128]
+    for other in (frames([64], task=sphere.replace(dimension=400)), frames([64], learner.replace(batch=32))):
+        assert other[0] == frame_of(other[0].replace(samples=64), dataclasses.replace(rounding, long=np.inf))
 
 
 def test_a_long_trial_that_fills_a_gpu_runs_alone():

@@ -91,6 +91,19 @@ def test_optimizers_run_and_reduce_the_loss(optimizer, options):
     assert all(np.isfinite(part).all() and not np.allclose(part, params[name]) for name, part in run.params._asdict().items())
 
 
+@pytest.mark.parametrize("times", [(0, 20), (0, 10, 20), (0, 1, 2, 20), (0, 5, 15, 20)])
+def test_when_a_run_is_measured_does_not_change_it(times):
+    # Steps are made in rounds that divide the times between measurements: 20, 10, 1 and 5 here. A rate that changes tells whether each step knows its number.
+    network, learner = sx.FCN(3), sx.Learner(sx.Ramp(0.0, 0.5), 20)
+    params = reference.random_params(network, SHAPE, np.random.default_rng(1), scale=0.5)
+    run, other = trained(network, learner, params, times), trained(network, learner, params, (0, 3, 7, 20))
+    assert run.steps == other.steps == 20
+    assert run.trace["step"].tolist() == list(times)
+    for one, two in zip(jax.tree.leaves(run.params), jax.tree.leaves(other.params), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-7)  # the same operations, perhaps fused otherwise
+    assert not np.allclose(run.params.weights, params["weights"], atol=1e-3)
+
+
 def test_adam_is_adam_by_hand():
     network = sx.FCN(2, **LSA)
     params = reference.random_params(network, SHAPE, np.random.default_rng(3))

@@ -6,12 +6,15 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from separatrix.engine.speed import ASSUMED, Speed
-from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, is_heavy, structure
+from separatrix.engine.sweep import LEVEL, Cost, Rounding, Sweep, cost_of, frame_of, is_heavy, structure
 from separatrix.engine.trial import Trial
 from separatrix.engine.work import bytes_of, making_of, work_of
 from separatrix.spec import to_message
 
 LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes seconds
+SHORT_STEP = (
+    1.2e8  # operations of a trial's step: a large GPU does those of 25 trials in about the time in which it begins a step's dozen kernels
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Device:
     def rounding(self) -> Rounding:
         """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next to nothing."""
         if self.batched:
-            return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32, heavy=1e13)
+            return Rounding(samples=4.0, large=4.0, sizes=2.0, first=32, heavy=1e13, long=1e12, step=SHORT_STEP)
         return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True, light=LIGHT_TRIAL)
 
 
@@ -175,7 +178,7 @@ def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial,
         # Trials of a sweep share their parts, so that equal parts are mostly the same object.
         fields = vars(trial)  # one look instead of six: a module's attributes are slow, and sweeps are long
         parts = (id(fields["task"]), id(fields["network"]), id(fields["learner"]), id(fields["measure"]))
-        kind = (*parts, fields["precision"], rounding.samples_up(fields["samples"]))
+        kind = (*parts, fields["precision"], rounding.samples_up(fields["samples"]), fields["samples"] <= LEVEL)
         if kind not in heavy:
             heavy[kind] = is_heavy(trial, rounding)
             held.append(trial)

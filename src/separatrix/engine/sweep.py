@@ -12,6 +12,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.networks import Views
 from separatrix.spec import Spec, digest
 
+LEVEL = 1024  # rows
 DRAWING = 50.0  # operations that one random number of the training data takes, and likely more
 
 
@@ -68,6 +69,8 @@ class Rounding:
     `finer`, of three quarters of one: 12, 16, 24, 32, … Trials that would need more than `heavy` operations then are not rounded: the
     padding of a long training costs more than a program of its own. Sample sizes below 2048 of trials that stay below `light` operations,
     the drawing of their data included, are rounded up further: the padding of a trial of milliseconds costs less than another program.
+    Trainings on all of at most `LEVEL` rows that would need more than `long` operations with that many, but at most `step` a step, are given
+    so many rows and their own sizes otherwise: a GPU waits for itself at every step, and one program then takes many of them together.
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -81,6 +84,8 @@ class Rounding:
     finer: bool = False
     heavy: float = math.inf
     light: float = 0.0
+    long: float = math.inf
+    step: float = 0.0
 
     def samples_up(self, count: int) -> int:
         """A sample size, rounded up."""
@@ -118,9 +123,21 @@ def frame_of(trial: Trial, rounding: Rounding) -> Trial:
     100
     >>> [frame_of(trial, Rounding(samples=4.0, sizes=2.0, light=light)).samples for light in (1e7, 1e10)]
     [128, 2048]
+    >>> frame_of(trial, Rounding(samples=4.0, sizes=2.0, long=1e6, step=1e9)).samples
+    1024
     """
-
+    if (level := _levelled(trial, rounding)) is not None:
+        return level
     return trial.replace(seed=0) if is_heavy(trial, rounding) else _rounded(trial, rounding)
+
+
+def _levelled(trial: Trial, rounding: Rounding) -> Trial | None:
+    """The frame of a long training of short steps; None for others."""
+    if not math.isfinite(rounding.long) or not 0 < trial.samples <= LEVEL or trial.learner.batch:
+        return None
+    level = trial.replace(samples=LEVEL, seed=0)
+    operations = cost_of(level).flops
+    return level if operations > rounding.long and operations <= rounding.step * trial.learner.steps else None
 
 
 def is_heavy(trial: Trial, rounding: Rounding) -> bool:

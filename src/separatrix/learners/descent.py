@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float
 
@@ -232,6 +233,13 @@ def descend(
             moved = project(moved, learner.projection)
         return {part: getattr(moved, part) for part in train}, state
 
+    # Steps in rounds of a fixed number: a GPU asks the host after each round of a loop of unknown length whether to go on, and a batch
+    # of such loops copies all parameters each time.
+    stride = _common(times)
+
+    def advance_all(first: Any, round: Any, carry: Any) -> Any:
+        return jax.lax.fori_loop(0, stride, lambda i, now: advance(first + round * stride + i, now), carry)
+
     def segment(carry: Any, bounds: Any) -> Any:
         running = carry[1] == Status.RUNNING
 
@@ -245,8 +253,8 @@ def descend(
     def go_on(carry: Any, bounds: Any) -> Any:
         (moving, state), _, _, best, stale, edge, memory = carry
         # In a batch both branches of a condition run; an empty range is what stops the work of trials that have ended.
-        end = jnp.where(carry[1] == Status.RUNNING, bounds[1], bounds[0])
-        moving, state = jax.lax.fori_loop(bounds[0], end, advance, (moving, state))
+        rounds = jnp.where(carry[1] == Status.RUNNING, (bounds[1] - bounds[0]) // stride, 0)
+        moving, state = jax.lax.fori_loop(0, rounds, functools.partial(advance_all, bounds[0]), (moving, state))
         seen, memory = look(params._replace(**moving), bounds[1], memory)
         # A share of a negative loss (the correlation's) makes it smaller still.
         share = 0.0 if learner.stop.plateau is None else learner.stop.plateau
@@ -278,6 +286,11 @@ def descend(
     )
     ((moving, state), status, steps, _, _, edge, _), (trace, step) = jax.lax.scan(segment, start, bounds)
     return Run(params._replace(**moving), status, steps, trace | {"step": step}, edge, clipping(state))
+
+
+def _common(times: Any) -> int:
+    """The largest number of steps that divides the time between any two measurements."""
+    return max(1, math.gcd(*map(int, np.diff(times))))
 
 
 def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:
