@@ -1,6 +1,7 @@
 """The image experiments against plain PyTorch, and the spellings of a convolution, timed in one run on one device.
 
     python benchmarks/images.py --device cuda --out images.json      # the same training in both, for one seed and for five
+    python benchmarks/images.py --study results/cifar                # a finished run of the study `cifar` against the loop that would do the same
     python benchmarks/images.py --spellings                          # ways to spell a convolution under vmap
 
 Both programs train the same networks on the same stored images, drawn on the device, with the same optimizer, batch and precision of matrix
@@ -150,6 +151,43 @@ def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
     return out
 
 
+def study(folder: str, device: str, steps: int) -> dict[str, Any]:
+    """The trials of `cifar` that a folder holds: the seconds they took, and those of the loop, from so many of its steps on each network."""
+    import images_torch
+    from separatrix.engine import Ledger, Trial
+    from separatrix.studies.cifar.measure import cells, trials_of
+    from separatrix.studies.cifar.settings import POOLS, SCALES
+
+    settings = SCALES["full"]
+    if device == "cpu" or settings.chosen_source() != "cifar10":
+        sys.exit("the study at its full scale needs a GPU and CIFAR-10 (`separatrix data get cifar10`)")
+    if not os.path.isdir(folder):
+        sys.exit(f"there is no folder {folder}")
+    images_torch.settle(device, tf32=True)
+    rows: Any = Ledger.open(folder).read().to_pandas()
+    rows = rows[(rows["task.type"] == "ImageTask") & (rows["learner.steps"] == settings.steps())]
+    out: dict[str, Any] = {}
+    print("| network | trials | PyTorch's loop, seconds | ours | ratio |\n|---|---|---|---|---|")
+    for cell in cells(settings):
+        trial: Trial = trials_of(settings, cell)[0]
+        network = trial.network
+        same = (rows["network.connectivity"] == network.connectivity) & (rows["network.depth"] == network.depth)
+        mine = rows[same & (rows["network.width"] == network.width) & (rows["task.permuted"] == cell.permuted)]
+        if mine.empty:
+            continue
+        case = {"what": "cifar", "kind": cell.network, "width": cell.width, "pools": POOLS[cell.depth], "rows": settings.batch}
+        loop = time_torch(case, trial, steps, device)["seconds"] / steps * settings.steps() * len(mine)
+        took = float(mine["run.seconds"].sum())
+        name = f"{cell.network}, depth {cell.depth}, width {cell.width}{', permuted' if cell.permuted else ''}"
+        out[name] = {"trials": len(mine), "torch_seconds": round(loop, 1), "seconds": round(took, 1), "ratio": round(loop / took, 2)}
+        print(f"| {name} | {len(mine)} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
+    if not out:
+        sys.exit(f"{folder} has no trials of the study `cifar` at its full scale")
+    loop, took = (sum(each[name] for each in out.values()) for name in ("torch_seconds", "seconds"))
+    print(f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
+    return out
+
+
 def spellings(small: bool, trials: int) -> dict[str, Any]:
     """Seconds of a gradient step of a batch of trials, for every spelling of the convolutions of the study `cifar`."""
     import jax
@@ -230,6 +268,7 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=0, help="steps to time (default: 30 on a CPU, 500 on a GPU)")
     arguments.add_argument("--small", action="store_true", help="small networks (always on a CPU)")
     arguments.add_argument("--only", default="", help="cases whose name contains this")
+    arguments.add_argument("--study", default="", help="the results of a run of the study `cifar` to compare with the loop")
     arguments.add_argument("--spellings", action="store_true", help="time the spellings of a convolution instead")
     arguments.add_argument("--trials", type=int, default=3, help="trials of a batch for --spellings")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
@@ -241,6 +280,8 @@ def main() -> None:
 
     if given.spellings:
         found = spellings(small, given.trials)
+    elif given.study:
+        found = study(given.study, given.device, given.steps or 200)
     else:
         print(
             "| training | PyTorch, trial-steps/s | ours, one seed | ours, five seeds | ratio, one | ratio, five |\n|---|---|---|---|---|---|"
