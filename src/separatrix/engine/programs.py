@@ -17,6 +17,7 @@ import numpy as np
 from separatrix.engine.sweep import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.learners import Status
+from separatrix.networks.convolutions import alone
 from separatrix.networks.fused import asked_for
 
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
@@ -194,7 +195,7 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     operations = cost_of(frame).flops * batch
 
     def made(kernels: bool) -> Any:
-        with TRACING, asked_for(kernels):
+        with TRACING, asked_for(kernels), alone(batch == 1):
             # A function of its own, or JAX would remember how it was traced before.
             lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
         return compiled(lowered, operations)

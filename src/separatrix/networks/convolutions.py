@@ -4,9 +4,11 @@ A batch of trials runs under `vmap`, and each trial has filters of its own. A co
 run badly; a matrix product becomes a batched one, which they run well. `benchmarks/images.py --spellings` times them all.
 """
 
+import contextlib
+import contextvars
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -65,6 +67,24 @@ SPELLINGS: dict[str, Callable[..., Any]] = {"convolution": convolution, "columns
 # batches of 32 through three layers of 16 filters: 184 ms a step for the library's convolution, 15 for columns, 54 for shifts.
 # On an H200, three trials of 128 filters on batches of 256: 17 ms for the library's grouped one, 4.5 for columns, 5.2 in turn.
 FASTEST = {"cpu": "columns", "gpu": "columns"}
+# The same for a trial that runs alone, where that is another one.
+FASTEST_ALONE = {"gpu": "convolution"}
+_ALONE = contextvars.ContextVar("a trial that runs alone", default=False)
+
+
+@contextlib.contextmanager
+def alone(one: bool) -> Iterator[None]:
+    """Within, networks that are traced are those of one trial, or of several together under `vmap`.
+
+    >>> with alone(True):
+    ...     chosen() in SPELLINGS.values()
+    True
+    """
+    token = _ALONE.set(one)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
 
 
 def chosen() -> Callable[..., Any]:
@@ -73,7 +93,9 @@ def chosen() -> Callable[..., Any]:
     >>> chosen() in SPELLINGS.values()
     True
     """
-    return SPELLINGS[FASTEST.get(jax.default_backend(), "convolution")]
+    backend = jax.default_backend()
+    name = FASTEST.get(backend, "convolution")
+    return SPELLINGS[FASTEST_ALONE.get(backend, name) if _ALONE.get() else name]
 
 
 def holds_windows() -> bool:
