@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -98,9 +99,10 @@ class Windows(NamedTuple):
         # A wrapped window as large as the input sees it rotated, and a view as large sees it in another order.
         if self.field == self.space and self.border == "valid" and self.views is None:
             return x.reshape(1, rows, self.span).swapaxes(1, 2)
-        flat = x.reshape(rows, -1, self.channels)
-        seen = flat[:, self.places(), :]  # (rows, positions, area, channels)
-        return seen.reshape(rows, self.positions, self.span).transpose(1, 2, 0)
+        # Rows last before windows overlap, not afterwards: then neighbouring rows are read together. The barrier keeps the compiler from
+        # putting it off.
+        flat = jax.lax.optimization_barrier(x.reshape(rows, -1, self.channels).transpose(1, 2, 0))
+        return flat[self.places()].reshape(self.positions, self.span, rows)  # from (positions, area, channels, rows)
 
 
 def _positive(given: Any) -> bool:
