@@ -11,6 +11,7 @@ from running import TASK, measured, plain_rows, tiny
 from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, programs
 from separatrix.engine.local import run_here
 from separatrix.errors import SeparatrixError
+from separatrix.networks import convolutions
 
 ROUNDING = Device("cpu").rounding
 
@@ -183,3 +184,21 @@ def test_a_batch_is_light_only_as_a_whole(monkeypatch):
     assert backend == jax.default_backend()
     assert one > 0
     assert three == 3 * one
+
+
+def test_a_heavy_trial_alone_has_a_convolution_of_its_own(monkeypatch):
+    called = []
+
+    def other(x, filters, stride):
+        called.append(x.shape)
+        return convolutions.columns(x, filters, stride)
+
+    monkeypatch.setitem(convolutions.SPELLINGS, "shifts", other)
+    monkeypatch.setitem(convolutions.FASTEST_ALONE, jax.default_backend(), "shifts")
+    network = sx.CNN(3, 2, depth=2, outputs=10, border="wrap")
+    trial = sx.Trial(sx.ImageTask("embedded-digits", 10), network, sx.Learner(0.1, 1, oracle="online", batch=2), measure=sx.Measure(test=2))
+    for light, batch, wanted in ((0.0, 1, True), (0.0, 2, False), (1e30, 1, False)):
+        monkeypatch.setattr(programs, "LIGHT", {jax.default_backend(): (light, {})})
+        called.clear()
+        programs._compile(trial, trial, batch)
+        assert bool(called) == wanted

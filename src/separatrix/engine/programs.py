@@ -195,7 +195,8 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     operations = cost_of(frame).flops * batch
 
     def made(kernels: bool) -> Any:
-        with TRACING, asked_for(kernels), alone(batch == 1):
+        # The library's convolutions are slow where it does not try the ways to write them.
+        with TRACING, asked_for(kernels), alone(batch == 1 and not _is_light(operations)):
             # A function of its own, or JAX would remember how it was traced before.
             lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
         return compiled(lowered, operations)
@@ -233,8 +234,12 @@ def compiled(lowered: Any, operations: float) -> Any:
 
 
 def _options(backend: str, operations: float) -> dict[str, Any]:
-    limit, light = LIGHT.get(backend, (0.0, {}))
-    return COMPILER_OPTIONS.get(backend, {}) | (light if operations < limit else {})
+    return COMPILER_OPTIONS.get(backend, {}) | (LIGHT[backend][1] if _is_light(operations, backend) else {})
+
+
+def _is_light(operations: float, backend: str | None = None) -> bool:
+    limit, _ = LIGHT.get(backend or jax.default_backend(), (0.0, {}))
+    return operations < limit
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:
