@@ -41,26 +41,40 @@ SHAPES = {
     "LCN": Shape(256, 20, 20, 20, 20, 512, False),
     "CNN": Shape(256, 1, 20, 20, 20, 512, False),
     "sphere-CNN": Shape(5, 1, 40, 256, 10, 1024, True),
+    "images-CNN": Shape(1, 1, 900, 1024, 27, 1024, True),
 }
 TINY = {
-    "LCN": Shape(2, 3, 3, 5, 6, 20, False),
-    "CNN": Shape(2, 1, 3, 5, 6, 20, False),
+    "LCN": Shape(2, 3, 3, 5, 12, 20, False),
+    "CNN": Shape(2, 1, 3, 5, 12, 20, False),
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
+    "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
 }
-SHORT = [  # of windows of at most 10 numbers
-    Tiles(rows=256),
+SHORT = [  # of windows of at most 10 numbers; a line has two kernels, so that each is tried in several ways
     Tiles(rows=512),
-    Tiles(rows=128, together=2),
-    Tiles(rows=256, together=2),
-    Tiles(rows=256, units=64),
+    Tiles(rows=256, units=64, back=Tiles(rows=512, together=2)),
+    Tiles(rows=512, together=2, back=Tiles(rows=512, units=64)),
+    Tiles(rows=256),
+    Tiles(rows=256, together=2, sweep=2, ahead=True, back=Tiles(rows=256, sweep=2, ahead=True)),
+    Tiles(rows=512, units=64, together=2, back=Tiles(rows=512, sweep=2)),
+    Tiles(rows=256, together=4, back=Tiles(rows=256, together=2, sweep=2)),
 ]
-LONG = [
+LONG = [  # of at most 20
+    Tiles(rows=256, together=2, back=Tiles(rows=256, sweep=2)),
+    Tiles(rows=128, together=4, sweep=4, ahead=True, back=Tiles(rows=256)),
+    Tiles(rows=256, together=4, back=Tiles(rows=256, together=2)),
     Tiles(rows=128, together=4),
-    Tiles(rows=128, together=2),
+    Tiles(rows=256, sweep=2, back=Tiles(rows=128, sweep=2, ahead=True)),
+    Tiles(rows=128, together=2, sweep=2, ahead=True, back=Tiles(rows=128, sweep=4, ahead=True)),
+    Tiles(rows=256, together=2, sweep=2, back=Tiles(rows=128, together=2, sweep=2)),
+    Tiles(rows=128, together=4, sweep=2, ahead=True, back=Tiles(rows=128)),
+]
+LONGER = [
+    Tiles(rows=256, back=Tiles(rows=128, together=2)),
+    Tiles(rows=256, back=Tiles(rows=256)),
     Tiles(rows=128),
-    Tiles(rows=64, together=4),
-    Tiles(rows=256, together=2),
-    Tiles(rows=128, together=10),
+    Tiles(rows=128, together=2, back=Tiles(rows=128, sweep=4)),
+    Tiles(rows=128, together=4, back=Tiles(rows=128, together=2, sweep=2)),
+    Tiles(rows=256, units=64, back=Tiles(rows=128, units=64)),
 ]
 STEPS, RATE = 40, 0.1
 
@@ -139,7 +153,18 @@ def difference(found: Any, expected: Any) -> float:
 
 def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
-    return "product" if tiles is None else f"fused, {tiles.rows} rows, {tiles.units} units, {tiles.together} together"
+    if tiles is None:
+        return "product"
+    each = [tiles] if tiles.back is None else [tiles, tiles.back]
+    return "fused, " + ", back ".join(
+        f"{one.sweep} x {one.rows} rows{' ahead' * one.ahead}, {one.units}/{one.together} units" for one in each
+    )
+
+
+def small(tiles: Tiles) -> Tiles:
+    """The same for tiny sizes, interpreted."""
+    fewer = tiles._replace(rows=32, units=min(tiles.units, 16), interpret=True)
+    return fewer if fewer.back is None else fewer._replace(back=small(fewer.back))
 
 
 def row(*cells: Any) -> None:
@@ -150,10 +175,9 @@ def row(*cells: Any) -> None:
 def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> list[dict[str, Any]]:
     """Every variant of a shape, a line each."""
     data = drawn(shape)
-    variants: list[Any] = [None, *(SHORT if shape.span <= 10 else LONG)]
+    variants: list[Any] = [None, *(SHORT if shape.span <= 10 else LONG if shape.span <= 20 else LONGER)]
     if given.interpret:
-        variants = [None] + [tiles._replace(rows=32, units=min(tiles.units, 16), interpret=True) for tiles in variants[1:]]
-        variants = list(dict.fromkeys(variants))
+        variants = list(dict.fromkeys([None, *map(small, variants[1:])]))
     pool = concurrent.futures.ThreadPoolExecutor(given.threads)
     steps = 2 if given.interpret else given.steps
     making = [pool.submit(compiled, tiles, steps, data) for tiles in variants]
@@ -181,7 +205,7 @@ def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> 
 def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--shapes", default="LCN,sphere-CNN", help=f"shapes among {', '.join(SHAPES)}")
+    arguments.add_argument("--shapes", default="LCN,CNN,sphere-CNN", help=f"shapes among {', '.join(SHAPES)}")
     arguments.add_argument("--steps", type=int, default=STEPS, help="steps of a run")
     arguments.add_argument("--seconds", type=float, default=55.0, help="after so many seconds, what is not compiled yet is left out")
     arguments.add_argument("--threads", type=int, default=8, help="variants compiled at a time")

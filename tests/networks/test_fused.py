@@ -24,8 +24,11 @@ NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
     "grouped": (sx.CNN(3, 5, groups=2), (8, 1)),
     "local": (sx.LCN(3, 6), (8, 1)),
 }
-TILES = [(64, 4, 1), (64, 4, 2), (32, 6, 3), (128, 5, 1), (32, 1, 1)]  # rows, units, units together
-ROWS = 75  # two tiles of 64 and three of 32, the last not full
+TILES = [  # rows, units, units together, tiles of a program, whether they are asked for ahead, the second kernel's
+    *[(64, 4, 1), (64, 4, 2), (32, 6, 3), (128, 5, 1), (32, 1, 1)],
+    *[(32, 4, 2, 2), (32, 6, 1, 3, True), (32, 5, 1, 9), (64, 4, 1, 1, False, fused.Tiles(32, 6, 2, 2, True))],
+]
+ROWS = 75  # two tiles of 64 and three of 32, the last not full; of two programs of two tiles of 32 the last has a tile without any row
 # Float32 keeps 6e-8 of a number. Outputs, gradients and products here are sums of at most about 20,000 terms (75 rows, 9 windows, 5 filters,
 # 6 numbers), of either sign and in another order: 1e-5 of the largest entry is 170 such roundings, about the square root of that many
 # terms; a row, a unit or a number left out or counted twice is more than a thousandth.
@@ -81,10 +84,14 @@ def test_outputs_gradients_and_hessian_products_are_those_of_the_ordinary_spelli
     close(jax.jit(lambda many: every(many, True))(given), jax.jit(lambda many: every(many, False))(given))
 
 
-@pytest.mark.parametrize("tiles", TILES)
-@pytest.mark.parametrize(("groups", "positions", "width", "span", "rows", "bias"), [(1, 3, 5, 4, 75, True), (2, 2, 20, 20, 64, False)])
-def test_kernels_are_the_plain_function(tiles, groups, positions, width, span, rows, bias):
-    rng = np.random.default_rng(1)
+# Rows that fill every tile need no masks; 30 numbers, a bias and a coefficient are as many sums as a warp has threads.
+SIZES = [(1, 3, 5, 4, 75, True), (2, 2, 20, 20, 64, False), (2, 2, 6, 30, 192, True), (1, 2, 5, 27, 100, False)]
+CASES = [*itertools.product(TILES, SIZES[:2]), *itertools.product([TILES[2], TILES[5], TILES[6]], SIZES[2:])]
+
+
+@pytest.mark.parametrize(("tiles", "sizes"), CASES)
+def test_kernels_are_the_plain_function(tiles, sizes):
+    (groups, positions, width, span, rows, bias), rng = sizes, np.random.default_rng(1)
     sizes = (groups, width, span), (groups, width), (positions, width), (positions, span, rows)
     weights, shift, coefficients, patches = (jnp.asarray(rng.standard_normal(size), jnp.float32) for size in sizes)
     given, slope = (weights, shift if bias else None, coefficients), jnp.asarray(rng.standard_normal(rows), jnp.float32)
@@ -92,6 +99,17 @@ def test_kernels_are_the_plain_function(tiles, groups, positions, width, span, r
         expected, pull = jax.vjp(lambda *p: fused.plain(jax.nn.relu, *p), *given, patches)
     found, pull_fused = jax.vjp(lambda *p: fused.outputs(*p, tiles=fused.Tiles(*tiles)), *given, patches)
     close((found, pull_fused(slope)), (expected, pull(slope)))
+
+
+def test_windows_longer_than_a_warp_can_sum_are_refused():
+    with pytest.raises(ValueError, match="at most 30 numbers, got 31"):
+        fused.outputs(jnp.ones((1, 2, 31)), None, jnp.ones((3, 2)), jnp.ones((3, 31, 40)))
+
+
+def test_several_tiles_of_rows_leave_one_sum():
+    given = jnp.ones((1, 4, 3)), None, jnp.ones((2, 4)), jnp.ones((2, 3, 96)), jnp.ones(96)
+    sizes = [fused._call(fused.Tiles(32, 4, 1, sweep), True, jax.tree_util.Partial(jax.nn.relu), *given).shape for sweep in (1, 2, 3, 4)]
+    assert sizes == [(blocks, 2, 4, 4) for blocks in (3, 2, 1, 1)]
 
 
 def test_the_activations_numbers_have_gradients():

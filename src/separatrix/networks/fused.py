@@ -2,7 +2,7 @@
 
 The ordinary spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that
 holds a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second
-computes the units again and sums their gradients over its rows. What several programs contribute is written apart and summed afterwards,
+computes the units again and sums their gradients over its rows. Either may take several tiles of rows, and asks for one early. What several programs contribute is written apart and summed afterwards,
 in a fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
 
 On an H200 a bare step took .30 to .55 of the time (`benchmarks/fused_timing.py`), and compiling 2.3 to 5 times as long, so that the engine
@@ -26,7 +26,8 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-SPAN = 20  # the most numbers of a window: longer ones have not been timed. Sums of 30 and two more would make a warp's 32
+SPAN = 30  # the most numbers of a window that kernels can hold: its sums and those of bias and coefficient are a warp's 32
+TIMED_SPAN = 20  # the most numbers of a window that `worth_it` finds kernels worth: longer ones have not been timed
 WARP = 32  # threads
 LEAST_UNITS = 8  # of a program: with fewer, reading rows is most of the work in either spelling
 
@@ -41,17 +42,24 @@ class Tiles(NamedTuple):
     rows: int = 128  # of a program, a power of two, at least a warp's
     units: int = 32  # of a program: at most so many, a divisor of the width
     together: int = 1  # units at a time
+    sweep: int = 1  # tiles of rows that a program takes, one after the other; their gradients become one sum
+    ahead: bool = (
+        False  # whether a tile's rows are asked for before the units of the tile before, in registers of their own, or by its last
+    )
+    back: "Tiles | None" = None  # how that of the second kernel is cut, where it is otherwise
     interpret: bool | None = None  # None: where there is no GPU
 
 
 def tiles_for(span: int, rows: int) -> Tiles:
     """The tiles taken where none are given, the fastest seen on an H200 with windows of 10 and 20 numbers; smaller where there are few rows.
 
-    >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows
-    (256, 128, 64)
+    Longer windows leave registers for one unit at a time.
+
+    >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows, tiles_for(27, 1024).together
+    (256, 128, 64, 1)
     """
     enough = max(WARP, 1 << (rows - 1).bit_length())
-    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4)
+    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4 if span <= 20 else 1)
 
 
 _ASKED = contextvars.ContextVar("fused kernels asked for", default=False)
@@ -75,13 +83,13 @@ def asked_for(kernels: bool) -> Iterator[None]:
 
 
 def worth_it(width: int, span: int) -> bool:
-    """Whether kernels are asked for, can hold windows of so many numbers, and would save anything with so many units a window.
+    """Whether kernels are asked for, were timed with windows of so many numbers, and would save anything with so many units a window.
 
     >>> with asked_for(True):
     ...     [worth_it(20, 20), worth_it(20, 21), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
     [True, False, False, False]
     """
-    return _ASKED.get() and span <= SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
+    return _ASKED.get() and span <= TIMED_SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
 
 
 def outputs(
@@ -92,11 +100,13 @@ def outputs(
     activation: Any = jax.nn.relu,
     tiles: Tiles | None = None,
 ) -> Float[Array, " rows"]:
-    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions.
+    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions. Windows have at most `SPAN` numbers.
 
     >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5)), tiles=Tiles(rows=32)).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
+    if patches.shape[1] > SPAN:
+        raise ValueError(f"kernels hold windows of at most {SPAN} numbers, got {patches.shape[1]}")
     held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
     return _outputs(tiles or tiles_for(*patches.shape[1:]), held, weights, bias, coefficients, patches)
 
@@ -178,25 +188,32 @@ _gradients.defjvp(_tangents(_gradients, _plain_gradients), symbolic_zeros=True)
 
 
 class Cut(NamedTuple):
-    """A program's part of the arrays: rows and units of a block, units at a time, and the true sizes."""
+    """A program's part of the arrays: its tiles of rows, its units, how many of them at a time, and the true sizes."""
 
     positions: int
     width: int
     span: int
     rows: int
     tile: int
+    sweep: int
+    ahead: bool
     units: int
     together: int
 
     @property
+    def block(self) -> int:
+        """Rows of a program."""
+        return self.tile * self.sweep
+
+    @property
     def grid(self) -> tuple[int, int, int]:
         """Programs: blocks of units first, so that those which read the same rows run at about the same time."""
-        return self.width // self.units, -(-self.rows // self.tile), self.positions
+        return self.width // self.units, -(-self.rows // self.block), self.positions
 
 
 def _cut(tiles: Tiles, positions: int, width: int, span: int, rows: int) -> Cut:
-    units = _divisor(width, tiles.units)
-    return Cut(positions, width, span, rows, tiles.rows, units, _divisor(units, tiles.together))
+    units, sweep = _divisor(width, tiles.units), min(tiles.sweep, -(-rows // tiles.rows))
+    return Cut(positions, width, span, rows, tiles.rows, sweep, tiles.ahead, units, _divisor(units, tiles.together))
 
 
 def _divisor(number: int, most: int) -> int:
@@ -209,6 +226,7 @@ def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, co
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
 
+    tiles = tiles.back._replace(interpret=tiles.interpret) if back and tiles.back else tiles
     (positions, span, rows), width, own = patches.shape, weights.shape[1], len(weights) > 1
     interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
     cut = _cut(tiles, positions, width, span, rows)
@@ -220,8 +238,8 @@ def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, co
         pl.BlockSpec((None, cut.units, span), lambda u, r, p: (p if own else 0, u, 0)),
         *([] if bias is None else [pl.BlockSpec((None, cut.units), lambda u, r, p: (p if own else 0, u))]),
         pl.BlockSpec((None, cut.units), lambda u, r, p: (p, u)),
-        pl.BlockSpec((None, span, cut.tile), lambda u, r, p: (p, 0, r)),
-        *[pl.BlockSpec((cut.tile,), lambda u, r, p: (r,)) for _ in slope],
+        pl.BlockSpec((None, span, cut.block), lambda u, r, p: (p, 0, r)),
+        *[pl.BlockSpec((cut.block,), lambda u, r, p: (r,)) for _ in slope],
     ]
     blocks_of_units, blocks_of_rows, _ = cut.grid
     if back:  # a unit's weights, its bias if there are biases, its coefficient
@@ -229,7 +247,7 @@ def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, co
         out_spec = pl.BlockSpec((None, None, cut.units, sums), lambda u, r, p: (r, p, u, 0))
         out_shape = jax.ShapeDtypeStruct((blocks_of_rows, positions, width, sums), patches.dtype)
     else:
-        out_spec = pl.BlockSpec((None, None, cut.tile), lambda u, r, p: (u, p, r))
+        out_spec = pl.BlockSpec((None, None, cut.block), lambda u, r, p: (u, p, r))
         out_shape = jax.ShapeDtypeStruct((blocks_of_units, positions, rows), patches.dtype)
 
     def kernel(*refs: Any) -> None:
@@ -237,7 +255,7 @@ def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, co
         function = jax.tree.unflatten(tree, [ref[0] for ref in held])
         of_weights = rest.pop(0)
         of_bias = None if bias is None else rest.pop(0)
-        _of_tile(interpret, cut, function, of_weights, of_bias, *rest)
+        _of_tiles(interpret, cut, function, of_weights, of_bias, *rest)
 
     return pl.pallas_call(
         kernel,
@@ -251,42 +269,58 @@ def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, co
     )(*given)
 
 
-def _of_tile(interpret: bool, cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *rest: Any) -> None:
-    """Rows are vectors of one number a thread, weights are numbers. Nothing is padded; gradients are sums over threads."""
+def _of_tiles(interpret: bool, cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *rest: Any) -> None:
+    """Rows are vectors of one number a thread, weights are numbers. Nothing is padded; gradients are sums over threads.
+
+    Tiles of rows follow each other without a loop, which would cost a mask and an address for every number asked for ahead.
+    """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
 
-    pieces, first_row, every = range(cut.tile // WARP), pl.program_id(1) * cut.tile, jnp.arange(WARP)
-    # Rows beyond the last are read as 0; without a mask where there are none.
-    masks = [None if cut.rows % cut.tile == 0 else every + (first_row + k * WARP) < cut.rows for k in pieces]
+    pieces, every, zero = range(cut.tile // WARP), jnp.arange(WARP), jnp.zeros((WARP,), patches.dtype)
     multiply_add = functools.partial(_multiply_add, interpret)
+    *slopes_in, out = rest
 
-    def load(ref: Any, k: int) -> Any:
-        return triton.load(ref) if masks[k] is None else triton.load(ref, mask=masks[k], other=0.0)
+    def rows_at(tile: int, k: int) -> tuple[Any, Any]:
+        """Rows of a piece, and which of them there are: None where all are."""
+        start = tile * cut.tile + k * WARP
+        return pl.ds(start, WARP), None if cut.rows % cut.block == 0 else every + (pl.program_id(1) * cut.block + start) < cut.rows
 
-    def units_at(first: Any) -> list[list[Any]]:
-        """Some units of every row, before the activation."""
-        zero = jnp.zeros((WARP,), patches.dtype)
+    def load(ref: Any, tile: int, *at: Any) -> list[Any]:
+        """A tile's rows, in pieces; those beyond the last are 0."""
+        places = [rows_at(tile, k) for k in pieces]
+        return [triton.load(ref.at[*at, rows], mask=mask, other=None if mask is None else 0.0) for rows, mask in places]
+
+    def units_at(kept: Any, first: Any, used: Callable[[int], None]) -> list[list[Any]]:
+        """Some units of every row, before the activation; `used` hears which number of the window they had."""
         many = [[zero if bias is None else zero + bias[first + j]] * len(pieces) for j in range(cut.together)]
         for i, numbers in enumerate(kept):
             many = [[multiply_add(weights[first + j, i], x, z) for x, z in zip(numbers, zs)] for j, zs in enumerate(many)]
+            used(i)
         return many
 
-    def there(block: Any, so_far: Any) -> Any:
-        for j, zs in enumerate(units_at(first := block * cut.together)):
+    def there(kept: Any, used: Callable[[int], None], block: Any, so_far: Any) -> Any:
+        for j, zs in enumerate(units_at(kept, first := block * cut.together, used)):
             scale = coefficients[first + j]
-            so_far = [multiply_add(scale, activation(z), out) for z, out in zip(zs, so_far)]
+            so_far = [multiply_add(scale, activation(z), total) for z, total in zip(zs, so_far)]
         return so_far
 
-    def back(block: Any, _: Any) -> Any:
-        for j, zs in enumerate(units_at(first := block * cut.together)):
-            scale, both = coefficients[first + j], [jax.jvp(activation, (z,), (jnp.ones_like(z),)) for z in zs]
-            slopes = [s * (scale * steep) for s, (_, steep) in zip(slope, both)]
-            sums = [inner(slopes, x) for x in kept]
+    def back(kept: Any, slope: Any, before: bool, used: Callable[[int], None], block: Any) -> None:
+        for j, zs in enumerate(units_at(kept, first := block * cut.together, _nothing)):
+            both = [jax.jvp(activation, (z,), (s,)) for z, s in zip(zs, slope)]
+            slopes = [steep for _, steep in both]  # without the coefficient, by which the sums are multiplied
+            sums = []
+            for i, x in enumerate(kept):
+                sums.append(inner(slopes, x))
+                (used if j == cut.together - 1 else _nothing)(i)
             sums += [] if bias is None else [functools.reduce(jnp.add, slopes)]
             sums += [inner(slope, [active for active, _ in both])]
-            _store_sums(interpret, sums, out, first + j, every)
-        return 0
+            total, place = _sums(interpret, sums, every)
+            total = jnp.where(place < len(sums) - 1, coefficients[first + j] * total, total)
+            where, mask = out.at[first + j, place], place < len(sums)
+            if before:  # the sums of the tiles before, which the same threads have stored
+                total = total + triton.load(where, mask=mask, other=0.0)
+            triton.store(where, total, mask=mask)
 
     def inner(left: Any, right: Any) -> Any:
         so_far = left[0] * right[0]
@@ -294,16 +328,30 @@ def _of_tile(interpret: bool, cut: Cut, activation: Any, weights: Any, bias: Any
             so_far = multiply_add(one, other, so_far)
         return so_far
 
-    kept = [[load(patches.at[np.int32(i), pl.ds(k * WARP, WARP)], k) for k in pieces] for i in range(cut.span)]
-    blocks = cut.units // cut.together
-    if len(rest) == 1:
-        start = [jnp.zeros((WARP,), patches.dtype) for _ in pieces]
-        for k, total in enumerate(jax.lax.fori_loop(0, blocks, there, start)):
-            triton.store(rest[0].at[pl.ds(k * WARP, WARP)], total, mask=masks[k])
-        return
-    slopes_in, out = rest
-    slope = [load(slopes_in.at[pl.ds(k * WARP, WARP)], k) for k in pieces]
-    jax.lax.fori_loop(0, blocks, back, 0)
+    def window(tile: int) -> Any:
+        return [load(patches, tile, np.int32(i)) for i in range(cut.span)]
+
+    blocks, kept = cut.units // cut.together, window(0)
+    for tile in range(cut.sweep):
+        # Numbers of the next tile are asked for now, or each when this tile's was used for the last time: by a last block of units apart.
+        apart = tile < cut.sweep - 1 and not cut.ahead
+        coming: list[Any] = window(tile + 1) if tile < cut.sweep - 1 and cut.ahead else []
+        used = lambda i, tile=tile, coming=coming: coming.append(load(patches, tile + 1, np.int32(i)))  # noqa: E731
+        if slopes_in:
+            each = functools.partial(back, kept, load(slopes_in[0], tile), tile > 0)
+            jax.lax.fori_loop(0, blocks - apart, lambda block, _, each=each: each(_nothing, block) or 0, 0)
+            if apart:
+                each(used, blocks - 1)
+        else:
+            totals = jax.lax.fori_loop(0, blocks - apart, functools.partial(there, kept, _nothing), [zero for _ in pieces])
+            totals = there(kept, used, blocks - 1, totals) if apart else totals
+            for (rows, mask), total in zip([rows_at(tile, k) for k in pieces], totals):
+                triton.store(out.at[rows], total, mask=mask)
+        kept = coming
+
+
+def _nothing(_: int) -> None:
+    """Where nothing follows the use of a number."""
 
 
 def _multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
@@ -330,15 +378,13 @@ def _exchange(interpret: bool, vector: Any, distance: int) -> Any:
     return triton.elementwise_inline_asm(asm, args=[vector], constraints="=f,f", pack=1, result_shape_dtypes=shape)[0]
 
 
-def _store_sums(interpret: bool, vectors: list[Any], ref: Any, unit: Any, every: Any) -> None:
+def _sums(interpret: bool, vectors: list[Any], every: Any) -> tuple[Any, Any]:
     """The sums of at most 32 vectors over the 32 threads, in about as many exchanges as there are vectors (one by one: five each).
 
     At each distance two vectors become one: half of the threads go on with the one, half with the other. In the end the thread at place l has
-    the sum of the vector whose number is l with its bits reversed.
+    the sum of the vector whose number is l with its bits reversed, which is given too.
     """
-    from jax.experimental.pallas import triton
-
-    count, place = len(vectors), jnp.zeros_like(every)
+    place = jnp.zeros_like(every)
     for level, distance in enumerate((16, 8, 4, 2, 1)):
         upper = (every & distance) != 0
         place = place + jnp.where(upper, 1 << level, 0)
@@ -347,4 +393,4 @@ def _store_sums(interpret: bool, vectors: list[Any], ref: Any, unit: Any, every:
         for pair in pairs:
             keep, give = (pair[0], pair[0]) if len(pair) == 1 else (jnp.where(upper, pair[1], pair[0]), jnp.where(upper, pair[0], pair[1]))
             vectors.append(keep + _exchange(interpret, give, distance))
-    triton.store(ref.at[unit, place], vectors[0], mask=place < count)
+    return vectors[0], place

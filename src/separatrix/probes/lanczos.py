@@ -17,10 +17,8 @@ from jaxtyping import Array, Float, Int
 from separatrix.errors import SeparatrixError, check_integer, check_number
 
 LOOK = 4  # products between two looks at the residual
-SQUARINGS = (
-    4,
-    3,
-)  # rounds, and squarings between two scalings: the 4096th power: of an eigenvalue 1 % smaller, counted from the smallest, 1e-18 is left
+# Rounds, and squarings between two scalings: the 4096th power. Of an eigenvalue that is 1 % smaller, counted from the smallest, 1e-18 is left.
+SQUARINGS = (3, 4)
 
 
 class Eigenpairs(NamedTuple):
@@ -137,44 +135,55 @@ def lanczos(
         return vector / jnp.where(size > tiny, size, 1.0), size
 
     def unsettled(state: Any) -> Array:
-        (*_, used, alive), (values, residuals, _) = state
+        made, (*_, numbers), (values, residuals, _) = state
         good = jnp.all(residuals <= tolerance * jnp.maximum(jnp.abs(values), tiny))
         lost = jnp.any(jnp.isnan(values))  # a diverged network: more products would not help
-        return (used < iterations) & alive & ~good & ~lost
+        return (made < iterations) & ~jnp.any(closed(numbers, made)) & ~good & ~lost
 
-    def extend(_: Any, state: Any) -> Any:
-        basis, current, diagonal, beside, used, alive = state
-        basis = basis.at[used].set(current)
+    def closed(numbers: Array, made: Any) -> Array:
+        """After which products nothing was left beside the vectors so far; looking for several eigenvalues, it goes on all the same."""
+        return (numbers[1] == 0) & (jnp.arange(iterations) < made) & (count == 1)
+
+    def counted(numbers: Array, made: Any) -> Array:
+        """The products that count: what was made after a subspace closed does not."""
+        ends = closed(numbers, made)
+        return jnp.where(jnp.any(ends), jnp.argmax(ends) + 1, made)
+
+    # Few numbers are carried from one product to the next, and none is searched: to a GPU each is a kernel that takes as long as a small product.
+    def extend(place: Any, state: Any) -> Any:
+        basis, current, numbers = state
+        basis = jax.lax.dynamic_update_slice_in_dim(basis, current[None], place, 0)
         image = product(current)
         share = current @ image
-        diagonal = diagonal.at[used].set(share)
         # The recurrence takes away all but rounding errors of the size of the cancellation; Gram-Schmidt, applied once, takes those.
-        before = jnp.maximum(used - 1, 0)
-        image = image - share * current - jnp.where(used > 0, beside[before], 0.0) * basis[before]
+        before = jnp.maximum(place - 1, 0)
+        image = image - share * current - jnp.where(place > 0, numbers[1, before], 0.0) * basis[before]
         image = image - basis.T @ (basis @ image)
-        following, link = unit(image)
+        following, size = unit(image)
         # What is left after cancellation alone is rounding: an invariant subspace has been found.
-        scale = jnp.max(jnp.abs(diagonal)) + jnp.max(beside)
-        link = jnp.where(link > 10 * jnp.finfo(dtype).eps * scale, link, 0.0)
-        beside = beside.at[used].set(link)
-        used = used + alive  # past the end of an invariant subspace, what has just been written is not counted
+        scale = jnp.max(jnp.abs(numbers)) + jnp.abs(share)
+        link = jnp.where(size > 10 * jnp.finfo(dtype).eps * scale, size, 0.0)
         if count > 1:  # the other eigenvalues may lie outside of the subspace: go on from a vector that is orthogonal to it
             other = fixed_noise(start.size, dtype)
             for _ in range(2):
                 other = other - basis.T @ (basis @ other)
-            return basis, jnp.where(link > 0, following, unit(other)[0]), diagonal, beside, used, alive
-        return basis, following, diagonal, beside, used, alive & (link != 0)
+            following = jnp.where(link > 0, following, unit(other)[0])
+        return basis, following, jax.lax.dynamic_update_slice_in_dim(numbers, jnp.stack([share, link])[:, None], place, 1)
 
     def extend_and_look(state: Any) -> Any:
         # To see whether it is enough takes a GPU as long as a product or two: products are made a few at a time.
-        made = jax.lax.fori_loop(0, LOOK if iterations % LOOK == 0 else 1, extend, state[0])
-        return made, ritz(*made[2:5])
+        some = LOOK if iterations % LOOK == 0 else 1
+        made, kept, _ = state
+        kept = jax.lax.fori_loop(0, some, lambda i, now: extend(made + i, now), kept)
+        return made + some, kept, ritz(*kept[2], counted(kept[2], made + some))
 
-    empty = jnp.zeros((iterations,), dtype)
-    begin = (jnp.zeros((iterations, start.size), dtype), unit(start)[0], empty, empty, jnp.asarray(0), jnp.asarray(True))
+    begin = (jnp.zeros((iterations, start.size), dtype), unit(start)[0], jnp.zeros((2, iterations), dtype))
     nothing = (jnp.zeros((count,), dtype), jnp.full((count,), jnp.inf, dtype), jnp.zeros((iterations, count), dtype))
-    made, (values, residuals, vectors) = jax.lax.while_loop(unsettled, extend_and_look, (begin, nothing))
-    return values, residuals, made[4], (vectors.T * (jnp.arange(iterations) < made[4])) @ made[0]
+    made, (basis, _, numbers), (values, residuals, vectors) = jax.lax.while_loop(
+        unsettled, extend_and_look, (jnp.asarray(0), begin, nothing)
+    )
+    used = counted(numbers, made)
+    return values, residuals, used, (vectors.T * (jnp.arange(iterations) < used)) @ basis
 
 
 def _tridiagonal(diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any, rest: Any) -> Float[Array, "size size"]:
@@ -214,7 +223,8 @@ def _largest_of(diagonal: Float[Array, " size"], beside: Float[Array, " size"], 
     filled = jnp.arange(diagonal.size) < used
 
     def squared(_: Any, now: Array) -> Array:
-        now = now / jnp.trace(now)  # the largest eigenvalue is at least one in the matrix's size then, and its 8th power no denormal number
+        # Of n eigenvalues the largest is at least 1/√n then, and its 16th power no denormal number for n up to ten thousand.
+        now = now * jax.lax.rsqrt(jnp.sum(now * now))
         for _ in range(SQUARINGS[1]):
             now = times(now, now)
         return now
