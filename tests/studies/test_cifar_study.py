@@ -8,7 +8,7 @@ import pytest
 import separatrix as sx
 from separatrix.errors import SeparatrixError
 from separatrix.studies import find_study
-from separatrix.studies.cifar.findings import cnn_ahead, gaps
+from separatrix.studies.cifar.findings import cnn_ahead, gaps, widest
 from separatrix.studies.cifar.measure import Cell, Measured, cells, network_of
 from separatrix.studies.cifar.settings import POOLS, SCALES, CifarSettings
 
@@ -37,6 +37,19 @@ def made(cnn, fcn, spread=0.005, seeds=4):
 def test_the_cnn_must_be_ahead_everywhere(cnn, verdict):
     found = made(cnn, {100: 0.4, 10000: 0.6})
     assert cnn_ahead(S, found, 0.1).verdict == verdict
+
+
+@pytest.mark.parametrize("most, verdict", [(0.6, "supported"), (0.8, "refuted"), (0.7, "undecided")])
+def test_the_cnn_must_be_ahead_of_the_fcn_with_the_most_parameters_too(most, verdict):
+    # At 1000 parameters, between 100 and 10000, the CNN is ahead of the FCN in all three.
+    found = made({100: 0.6, 1000: 0.7}, {100: 0.2, 10000: 0.3, 1000000: most})
+    result = cnn_ahead(S, found, 0.1)
+    assert result.verdict == verdict
+    assert "1000 parameters less the FCN's with 1000000" in result.evidence[-1].name
+    # A control on permuted pixels is not the widest, and an FCN with fewer parameters says nothing of more.
+    control = {Cell("FCN", 2, 9, True): Measured(10**7, 1, np.ones(4), np.ones(4), 1.0)}
+    assert widest(found | control, 2)[:2] == (1000, 10**6)
+    assert widest(made({1000: 0.7}, {100: 0.4}), 2) is None
 
 
 def test_gaps_interpolate_in_the_logarithm_of_parameters():

@@ -4,6 +4,8 @@ A bootstrap never leaves the range of its sample, and four seeds all lie on one 
 how little few seeds say; it is exact for normal values, and accuracies on thousands of test rows are close to that.
 """
 
+import dataclasses
+
 import numpy as np
 from scipy import special
 
@@ -20,6 +22,16 @@ def mean_over_seeds(values: np.ndarray, level: float = 0.95) -> Interval:
     sample = _checked("values", values)
     half = special.stdtrit(sample.size - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(sample.size)
     return _interval(float(sample.mean()), float(half), level, "Student's t", sample.size)
+
+
+def accuracy_over_seeds(values: np.ndarray, level: float = 0.95) -> Interval:
+    """The mean over seeds of a share: Student's interval, as far as it lies between 0 and 1.
+
+    >>> print(accuracy_over_seeds(np.array([0.98, 0.9, 1.0])))
+    0.96 [0.8286, 1]
+    """
+    found = mean_over_seeds(values, level)
+    return dataclasses.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def gap_over_seeds(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Interval:

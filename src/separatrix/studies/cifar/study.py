@@ -9,7 +9,7 @@ from separatrix.studies.cifar.findings import CNN_AHEAD, cnn_ahead
 from separatrix.studies.cifar.measure import Cell, Measured, cells, measure_all, sweep_of
 from separatrix.studies.cifar.settings import SCALES, CifarSettings
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.studies.seeds import accuracy_over_seeds
 from separatrix.studies.study import Study
 
 
@@ -41,7 +41,7 @@ def _figure(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> 
         for depth in s.depths:
             mine = [each for cell, each in found.items() if (cell.network, cell.depth, cell.permuted) == (network, depth, False)]
             mine.sort(key=lambda each: each.parameters)
-            intervals = [mean_over_seeds(each.accuracy) for each in mine]
+            intervals = [accuracy_over_seeds(each.accuracy) for each in mine]
             if mine:
                 series.append(Series(
                     f"{network}, depth {depth}", tuple(each.parameters for each in mine), tuple(i.estimate for i in intervals),
@@ -60,7 +60,7 @@ def _table(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> T
     rows = []
     for cell in cells(s):
         if (each := found.get(cell)) is not None:
-            test, train = mean_over_seeds(each.accuracy), mean_over_seeds(each.train_accuracy)
+            test, train = accuracy_over_seeds(each.accuracy), accuracy_over_seeds(each.train_accuracy)
             rows.append((
                 cell.network, cell.depth, cell.width, "permuted" if cell.permuted else "as they are", each.parameters, each.flops,
                 *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in (test, train)), test.count, round(chance, 4), round(each.seconds, 3),
@@ -82,6 +82,8 @@ def _notes(s: CifarSettings) -> tuple[Note, ...]:
             "training images, so that an epoch is as many rows as there are images and not each image once. Depth counts layers with weights.",
         )
     ]
+    said = "The comparison of the widest networks was added after a full-scale run with seed 7 had been looked at; all others were written before any."
+    notes.append(Note("chosen-after-looking", "info", said))
     if s.chosen_source() in EMBEDDED:
         said = "These are embedded images, not CIFAR-10: real, but small and few; `separatrix data get cifar10` fetches CIFAR-10."
         notes.append(Note("embedded-data", "warning", said))

@@ -9,7 +9,7 @@ from separatrix.studies.dial.findings import label_gap, ladder, locality_share, 
 from separatrix.studies.dial.measure import Cell, Results, network_of, trial_of
 from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialSettings, Place
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.studies.seeds import accuracy_over_seeds, mean_over_seeds
 from separatrix.tasks.images import SHAPES
 
 STEPS = {"locality": ("FCN", "LCN"), "sharing": ("LCN", "CNN"), "both": ("FCN", "CNN")}
@@ -34,7 +34,9 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
         for permuted in (False, True):
             for depth in sorted(set(s.depths)):
                 named = [(name, results.corner(source, depth, name)) for name in CORNERS]
-                points = [(n, mean_over_seeds(a)) for n, p in named if p is not None and (a := results.accuracy(p, permuted)) is not None]
+                points = [
+                    (n, accuracy_over_seeds(a)) for n, p in named if p is not None and (a := results.accuracy(p, permuted)) is not None
+                ]
                 if points:
                     label = f"{depth} hidden layer{'s' if depth > 1 else ''}{', permuted pixels' if permuted else ''}"
                     series.append(_series(label, points))
@@ -57,7 +59,7 @@ def label_figures(s: DialSettings, results: Results) -> list[Figure]:
             place = results.corner(source, 1, name)
             rungs = {} if place is None else ladder(s, results, place)
             if rungs:
-                series.append(_series(name, [(labels, mean_over_seeds(a)) for labels, a in rungs.items()]))
+                series.append(_series(name, [(labels, accuracy_over_seeds(a)) for labels, a in rungs.items()]))
         most, target = s.labels(source), s.accuracy_target(source)
         ends = (most[0], most[-1])
         series.append(Series(f"target {target:g}", ends, (target, target), role="bound"))
@@ -84,7 +86,7 @@ def maps(s: DialSettings, results: Results) -> list[Heatmap]:
         fields, sets = (tuple(sorted({getattr(place, part) for place in here})) for part in ("field", "groups"))
         for permuted in (False, True):
             grid = [[results.accuracy(Place(source, 1, field, groups), permuted) for field in fields] for groups in sets]
-            known = [[None if each is None else mean_over_seeds(each) for each in row] for row in grid]
+            known = [[None if each is None else accuracy_over_seeds(each) for each in row] for row in grid]
             title = f"{source}, {'permuted pixels' if permuted else 'pixels in order'}"
             caption = (
                 "Test accuracy with all labels and its 95 % interval, the higher the darker; one hidden layer, equally many units in every cell. Lower left "
@@ -108,7 +110,7 @@ def accuracy_table(s: DialSettings, results: Results) -> TableData:
         stop = round(recipe.moment * s.steps / s.times)
         rows.append((
             place.source, place.depth, place.name, place.field, place.groups, "permuted" if cell.permuted else "in order",
-            cell.labels or s.all_labels(place.source), shown(mean_over_seeds(found.accuracy)), shown(mean_over_seeds(found.last)), len(found.accuracy),
+            cell.labels or s.all_labels(place.source), shown(accuracy_over_seeds(found.accuracy)), shown(accuracy_over_seeds(found.last)), len(found.accuracy),
             round(chance_of(s, place.source), 4), recipe.rate, stop, network.parameter_count(shape), network.flops(shape), round(found.seconds, 3),
         ))  # fmt: skip
     columns = (

@@ -8,7 +8,7 @@ from separatrix.studies.digits.findings import findings
 from separatrix.studies.digits.measure import NETWORKS, Cell, Results, cells, network_of, task_of
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.studies.seeds import accuracy_over_seeds
 from separatrix.tasks.digits import LABELS
 
 PAPER = {
@@ -30,7 +30,7 @@ def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
         name, title, words = PAPER[label]
         series = []
         for network in NETWORKS:
-            points = [(n, mean_over_seeds(found)) for n in s.digits if (found := results.accuracy(label, network, n)) is not None]
+            points = [(n, accuracy_over_seeds(found)) for n in s.digits if (found := results.accuracy(label, network, n)) is not None]
             if points:
                 series.append(_series(network, points))
         ends = (min(s.digits), max(s.digits))
@@ -47,7 +47,7 @@ def curve_figure(s: DigitsSettings, results: Results) -> Figure:
     for network in NETWORKS:
         found = results.cells.get(Cell("centre", network, n))
         if found is not None:
-            points = [(int(step), mean_over_seeds(found.curves[:, i])) for i, step in enumerate(found.steps)]
+            points = [(int(step), accuracy_over_seeds(found.curves[:, i])) for i, step in enumerate(found.steps)]
             series.append(_series(network, points))
     series.append(Series("best constant answer", (0, s.steps(n)), (results.chance,) * 2, role="baseline"))
     caption = f"Central label, n = {n}; mean over seeds with 95 % intervals."
@@ -62,7 +62,7 @@ def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
         if found is None:
             continue
         shape, network = task_of(s, cell).shape, network_of(s.varied_by(cell.variation), cell.network)
-        accuracy = mean_over_seeds(found.accuracy)
+        accuracy = accuracy_over_seeds(found.accuracy)
         rows.append((
             cell.variation or "as stated", cell.label, cell.digits, cell.network, _shown(accuracy), accuracy.count, round(results.chance, 4),
             s.steps(cell.digits, cell.variation), network.parameter_count(shape), network.flops(shape), round(found.seconds, 3),
