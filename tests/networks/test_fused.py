@@ -150,7 +150,9 @@ def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypat
     monkeypatch.setattr(fused, "_call", lambda *given, own=fused._call: asked.append(given[1]) or own(*given))
     for name, operations in {"product": np.inf, "fused": 0.0}.items():
         monkeypatch.setitem(engine.KERNELS, jax.default_backend(), operations)
-        rows[name] = sx.engine.Programs().run(trial.at_seeds(range(2)), trial, 2)
+        programs = sx.engine.Programs()
+        rows[name] = programs.run(trial.at_seeds(range(4)), trial, 2)  # two batches, one program
+        assert programs.tally.kernels == (name == "fused")
         assert set(asked) == (set() if name == "product" else {False, True})  # both kernels, there and back
     for name, i in itertools.product(("loss", "sharpness"), range(2)):
         # Thirty steps below the edge of stability do not make errors grow; Lanczos stops at a residual of 1e-3, an error of about its square.
@@ -165,8 +167,10 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
     expected = sx.engine.Programs().run([trial], trial, 1)
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
     monkeypatch.setattr(fused, "_call", fail)
+    programs = sx.engine.Programs()
     with pytest.warns(UserWarning, match="a program was made without kernels, which did not compile: no such device"):
-        assert sx.engine.Programs().run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
+        assert programs.run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
+    assert programs.tally.kernels == 0
 
 
 def test_small_programs_have_no_kernels(monkeypatch):
@@ -174,6 +178,13 @@ def test_small_programs_have_no_kernels(monkeypatch):
     monkeypatch.setattr(fused, "_call", lambda *_: pytest.fail("a kernel"))
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     sx.engine.Programs().run([trial], trial, 1)
+
+
+def test_a_full_network_has_none_however_much_there_is_to_do(monkeypatch):
+    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
+    trial, programs = trial_below_the_edge().replace(network=sx.FCN(8), measure=sx.Measure((), test=1)), sx.engine.Programs()
+    programs.run([trial], trial, 1)
+    assert programs.tally.kernels == 0
 
 
 def test_units_are_not_kept_for_the_way_back():

@@ -294,6 +294,7 @@ class Lab:
             "compile_seconds": round(self.tally.compile_seconds, 3),
             "run_seconds": round(self.tally.run_seconds, 3),
             "programs_compiled": self.tally.programs,
+            "programs_with_kernels": self.tally.kernels,
             "trials_run": self.tally.trials,
             "complete": self.complete,
             "peak_memory_bytes": peak * 1024,

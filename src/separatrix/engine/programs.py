@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -49,6 +49,7 @@ class Tally:
     trials: int = 0
     compile_seconds: float = 0.0  # waiting for programs; on several threads less than the sum of their times
     run_seconds: float = 0.0
+    kernels: int = 0  # programs with kernels (`separatrix.networks.fused`) that were run
 
     def add(self, other: "Tally") -> "Tally":
         """Both together."""
@@ -82,6 +83,20 @@ def use_compilation_cache() -> str | None:
     return folder
 
 
+class Program(NamedTuple):
+    """A compiled program, and whether it has kernels of ours.
+
+    >>> Program(abs, kernels=False)(-1)
+    1
+    """
+
+    call: Callable[..., Any]
+    kernels: bool
+
+    def __call__(self, *given: Any) -> Any:
+        return self.call(*given)
+
+
 class Programs:
     """Runs chunks of trials that share a frame: one at a time (CPU), or `batch` of them at once (GPU).
 
@@ -95,8 +110,9 @@ class Programs:
 
     def __init__(self):
         self.tally = Tally()
-        self._compiled: dict[tuple[str, int], concurrent.futures.Future[Any]] = {}
+        self._compiled: dict[tuple[str, int], concurrent.futures.Future[Program]] = {}
         self._placed: dict[int, tuple[np.ndarray, Any]] = {}
+        self._with_kernels: set[tuple[str, int]] = set()
 
     def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
         """One row per trial. Trials that do not fill the last batch are topped up with copies, which are dropped."""
@@ -145,7 +161,7 @@ class Programs:
         >>> programs.have(trial, trial).programs, programs.have(trial, trial).programs
         (1, 0)
         """
-        key, future = (structure(frame), batch), concurrent.futures.Future[Any]()
+        key, future = (structure(frame), batch), concurrent.futures.Future[Program]()
         if self._compiled.setdefault(key, future) is not future:
             return Tally()
         begin = time.perf_counter()
@@ -168,7 +184,7 @@ class Programs:
             self._placed[key] = (array, jax.device_put(np.asarray(array)))
         return self._placed[key][1]
 
-    def _program(self, trial: Trial, frame: Trial, batch: int) -> Any:
+    def _program(self, trial: Trial, frame: Trial, batch: int) -> Program:
         begin = time.perf_counter()
         key = structure(frame), batch
         if key not in self._compiled:
@@ -177,10 +193,13 @@ class Programs:
             self.tally.programs += 1
         program = self._compiled[key].result()
         self.tally.compile_seconds += time.perf_counter() - begin
+        if program.kernels and key not in self._with_kernels:
+            self._with_kernels.add(key)
+            self.tally.kernels += 1
         return program
 
 
-def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
+def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
     """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of `frame`."""
     shape = jax.tree.structure(trial.replace(seed=0))
 
@@ -194,12 +213,12 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Any:
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
     operations = cost_of(frame).flops * batch
 
-    def made(kernels: bool) -> Any:
+    def made(kernels: bool) -> Program:
         # The library's convolutions are slow where it does not try the ways to write them.
-        with TRACING, asked_for(kernels), alone(batch == 1 and not _is_light(operations)):
+        with TRACING, asked_for(kernels) as used, alone(batch == 1 and not _is_light(operations)):
             # A function of its own, or JAX would remember how it was traced before.
             lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
-        return compiled(lowered, operations)
+        return Program(compiled(lowered, operations), bool(used))
 
     if not _has_kernels(operations):
         return made(kernels=False)

@@ -62,22 +62,25 @@ def tiles_for(span: int, rows: int) -> Tiles:
     return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4 if span <= 20 else 1)
 
 
-_ASKED = contextvars.ContextVar("fused kernels asked for", default=False)
+_ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
+    "where fused kernels are told of, if they are asked for", default=None
+)
 
 
 @contextlib.contextmanager
-def asked_for(kernels: bool) -> Iterator[None]:
-    """Within, networks that are traced use kernels or not. Compiled programs keep what they were traced with.
+def asked_for(kernels: bool) -> Iterator[list[str]]:
+    """Within, networks that are traced use kernels or not; gives a list that then names those used. Compiled programs keep what they were traced with.
 
-    >>> with asked_for(True):
+    >>> with asked_for(True) as used:
     ...     worth_it(width=256, span=10)
     True
-    >>> worth_it(width=256, span=10)
-    False
+    >>> worth_it(width=256, span=10), used
+    (False, [])
     """
-    token = _ASKED.set(kernels)
+    used: list[str] = []
+    token = _ASKED.set(used if kernels else None)
     try:
-        yield
+        yield used
     finally:
         _ASKED.reset(token)
 
@@ -89,7 +92,7 @@ def worth_it(width: int, span: int) -> bool:
     ...     [worth_it(20, 20), worth_it(20, 21), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
     [True, False, False, False]
     """
-    return _ASKED.get() and span <= TIMED_SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
+    return _ASKED.get() is not None and span <= TIMED_SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
 
 
 def outputs(
@@ -107,6 +110,8 @@ def outputs(
     """
     if patches.shape[1] > SPAN:
         raise ValueError(f"kernels hold windows of at most {SPAN} numbers, got {patches.shape[1]}")
+    if (told := _ASKED.get()) is not None:
+        told.append("units")
     held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
     return _outputs(tiles or tiles_for(*patches.shape[1:]), held, weights, bias, coefficients, patches)
 

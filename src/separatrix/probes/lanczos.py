@@ -175,7 +175,8 @@ def lanczos(
         some = LOOK if iterations % LOOK == 0 else 1
         made, kept, _ = state
         kept = jax.lax.fori_loop(0, some, lambda i, now: extend(made + i, now), kept)
-        return made + some, kept, ritz(*kept[2], counted(kept[2], made + some))
+        numbers = kept[2]
+        return made + some, kept, ritz(numbers[0], numbers[1], counted(numbers, made + some))
 
     begin = (jnp.zeros((iterations, start.size), dtype), unit(start)[0], jnp.zeros((2, iterations), dtype))
     nothing = (jnp.zeros((count,), dtype), jnp.full((count,), jnp.inf, dtype), jnp.zeros((iterations, count), dtype))

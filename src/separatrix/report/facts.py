@@ -30,6 +30,7 @@ def facts_of(run: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("time compiling", duration(_number(run.get("compile_seconds")))),
         ("time in compiled programs", duration(_number(run.get("run_seconds")))),
         ("programs compiled", number(_number(run.get("programs_compiled")))),
+        ("programs with kernels", number(_number(run.get("programs_with_kernels")) or None)),
         ("peak memory", memory(_number(run.get("peak_memory_bytes")))),
         ("finished all trials", cell(run.get("complete"))),
         ("versions", ", ".join(f"{name} {cell(each)}" for name, each in versions.items()) if isinstance(versions, dict) else NOTHING),
