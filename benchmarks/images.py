@@ -3,6 +3,7 @@
     python benchmarks/images.py --device cuda --out images.json      # the same training in both, for one seed and for five
     python benchmarks/images.py --study results/cifar                # a finished run of the study `cifar` against the loop that would do the same
     python benchmarks/images.py --spellings                          # ways to spell a convolution under vmap
+    python benchmarks/images.py --spellings --untried                # the same, compiled as light programs are: no way to write a product is tried
 
 Both programs train the same networks on the same stored images, drawn on the device, with the same optimizer, batch and precision of matrix
 products. PyTorch trains seeds one after another; ours trains the five of a batch at once on a GPU, and one after another on a CPU,
@@ -11,6 +12,7 @@ where both use one core. A trial-step is one optimizer step of one seed. Compila
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import sys
@@ -188,12 +190,13 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
     return out
 
 
-def spellings(small: bool, trials: int) -> dict[str, Any]:
+def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
     """Seconds of a gradient step of a batch of trials, for every spelling of the convolutions of the study `cifar`."""
     import jax
     import jax.numpy as jnp
 
     import separatrix as sx
+    from separatrix.engine.programs import LIGHT
     from separatrix.networks import convolutions, deep
 
     backend, rows, steps = jax.default_backend(), 32 if small else 256, 2 if small else 10
@@ -229,7 +232,8 @@ def spellings(small: bool, trials: int) -> dict[str, Any]:
     convolutions.FASTEST.update(before)
     deep.convolves = whole
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        made = dict(zip(waiting, pool.map(_compiled, waiting.values())))
+        options = LIGHT[backend][1] if untried and backend in LIGHT else None
+        made = dict(zip(waiting, pool.map(functools.partial(_compiled, options), waiting.values())))
     out: dict[str, Any] = {}
     for (width, name), program in made.items():
         if isinstance(program, str):
@@ -242,12 +246,12 @@ def spellings(small: bool, trials: int) -> dict[str, Any]:
             continue
         out.setdefault(f"width {width}", {})[name] = round(1000 * best, 4)
         print(f"| width {width} | {name} | {1000 * best:.3f} ms a step of {trials} trials |", flush=True)
-    return {"rows": rows, "trials": trials, "shape": shape, "milliseconds_a_step": out}
+    return {"rows": rows, "trials": trials, "shape": shape, "untried": untried, "milliseconds_a_step": out}
 
 
-def _compiled(lowered: Any) -> Any:
+def _compiled(options: Any, lowered: Any) -> Any:
     try:
-        return lowered.compile()
+        return lowered.compile(compiler_options=options)
     except Exception as error:
         return str(error).splitlines()[0][:80]
 
@@ -270,6 +274,7 @@ def main() -> None:
     arguments.add_argument("--only", default="", help="cases whose name contains this")
     arguments.add_argument("--study", default="", help="the results of a run of the study `cifar` to compare with the loop")
     arguments.add_argument("--spellings", action="store_true", help="time the spellings of a convolution instead")
+    arguments.add_argument("--untried", action="store_true", help="with --spellings: compile as light programs are")
     arguments.add_argument("--trials", type=int, default=3, help="trials of a batch for --spellings")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
@@ -279,7 +284,7 @@ def main() -> None:
     import jax
 
     if given.spellings:
-        found = spellings(small, given.trials)
+        found = spellings(small, given.trials, given.untried)
     elif given.study:
         found = study(given.study, given.device, given.steps or 200)
     else:
