@@ -15,6 +15,7 @@ from running import TASK, plain_rows, tiny
 from separatrix.engine import Device, Programs, local, make_plan
 from separatrix.engine.desk import Desk, hints_of
 from separatrix.engine.local import Workers
+from separatrix.engine.programs import Program
 from separatrix.errors import SeparatrixError
 
 CPU = Device("cpu", workers=2)
@@ -175,13 +176,14 @@ def test_a_program_is_made_once_and_one_that_failed_is_tried_again(monkeypatch):
         calls.append(given)
         if len(calls) == 1:
             raise ValueError("no")
-        return "a program"
+        return made
 
+    made = Program(print, kernels=False)
     monkeypatch.setattr("separatrix.engine.programs._compile", compile_it)
     with pytest.raises(ValueError, match="no"):
         programs.have(trial, trial)
     assert [programs.have(trial, trial).programs for _ in range(2)] == [1, 0]
-    assert programs._program(trial, trial, 1) == "a program"
+    assert programs._program(trial, trial, 1) is made
     assert (len(calls), programs.tally.programs) == (2, 0)  # `have` has said what it cost
 
 

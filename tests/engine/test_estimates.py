@@ -98,7 +98,7 @@ def test_a_task_whose_data_is_missing_can_be_planned():
 @pytest.mark.parametrize("kind", ["CNN, many rows", "CNN, patterns online", "LCN, digits online"])
 def test_memory_is_what_the_compiler_says_within_a_half(kind):
     trial = dict(cases())[kind]
-    found = compiled._compile(trial, trial, 1).memory_analysis()
+    found = compiled._compile(trial, trial, 1).call.memory_analysis()
     truth = found.temp_size_in_bytes + found.argument_size_in_bytes + found.output_size_in_bytes
     assert 1 / 1.5 < bytes_of(trial) / truth < 1.5
 

@@ -128,7 +128,7 @@ def trial(label="centre", seed=0):
 
 
 def test_stored_arrays_are_an_argument_of_the_program_and_shared_by_a_batch():
-    text = _compile(trial(), trial(), 3).as_text()
+    text = _compile(trial(), trial(), 3).call.as_text()
     entry = text[text.index("ENTRY") :]
     shape = "u8[1297,4,4]"
     assert sum("parameter(" in line and shape in line for line in entry.splitlines()) == 1

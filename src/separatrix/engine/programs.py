@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -90,7 +90,7 @@ class Program(NamedTuple):
     1
     """
 
-    call: Callable[..., Any]
+    call: Any
     kernels: bool
 
     def __call__(self, *given: Any) -> Any:
