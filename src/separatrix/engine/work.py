@@ -140,8 +140,10 @@ def bytes_of(frame: Trial) -> float:
     rows = {"empirical": learner.batch or frame.samples, "online": learner.batch, "population": 2 ** task.shape[0]}[learner.oracle]
     held = rows if learner.oracle != "empirical" else frame.samples
     each, parameters = network.costs(task.shape), network.parameter_count(task.shape)
-    # Inputs and their windows are there at once while they are cut; a test keeps a layer before and after its activation, training more.
-    numbers = (held + measure.test) * (math.prod(task.shape) + each.cut)
+    # Inputs and their windows are there at once while they are cut, unless the windows are the inputs in another order; a test keeps a
+    # layer before and after its activation, training more.
+    inputs = math.prod(task.shape)
+    numbers = (held + measure.test) * (each.cut + (0 if _kind(frame) == "windowed" and each.cut <= inputs else inputs))
     numbers += 2.0 * measure.test * each.hidden / network.depth + 4.0 * rows * each.hidden
     if _kind(frame) == "convolved":
         numbers += max(rows, measure.test) * each.products / network.width
