@@ -224,6 +224,25 @@ def test_batches_fit_the_memory():
     assert make_plan(tiny(samples=4000, seeds=3), Device("gpu", memory=1.0)).chunks[0].batch == 1
 
 
+@pytest.mark.parametrize(
+    "samples, steps, width, count, batch",
+    [
+        (1024, 3000, 256, 3, 3),  # 4 · 1024 · 400 · 256 operations a step, 1.3e12 in all: heavy, no copies
+        (1024, 3000, 64, 3, 4),
+        (1024, 3000, 64, 12, 16),
+        (1024, 3000, 64, 100, 64),
+        (100, 3000, 64, 3, 64),  # 4e10 with the rows rounded up to 128: light, one size whatever the number
+        (1024, 1000, 128, 3, 64),  # few steps
+    ],
+)
+def test_batches_of_long_trainings_have_few_copies(samples, steps, width, count, batch):
+    task = sx.SphereTask(400, patch=10, noise=1.0)
+    sweep = sx.Sweep.grid(task, sx.FCN(width), sx.Learner(0.2, steps, "squared"), samples, seeds=count, measure=sx.Measure(test=1))
+    plan = make_plan(sweep, Device("gpu", memory=1e12))
+    assert {chunk.batch for chunk in plan.chunks} == {batch}
+    assert plan.trials == count
+
+
 def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
     class Batched(Device):
         rounding = Rounding(samples=4.0, sizes=2.0, heavy=1e7)

@@ -159,6 +159,7 @@ CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this 
 CHUNK_TRIALS = 64
 BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same programs
 HEAVY_TRIAL = 1e12  # operations; batches of such trials are not topped up with copies, which would cost more than another program
+MEDIUM_TRIAL, MANY_STEPS = 1e11, 3000  # operations and steps; batches of such trials are topped up to a power of two only
 LONG_TRIAL = 1e14  # operations: seconds of a large GPU. Several at once where one fills the device only put off the moment they are safe
 FULL_STEP = 2e11  # operations of one step that fill a large GPU
 
@@ -215,6 +216,8 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
             batch = min(BATCH_TRIALS, fits)
             if cost.flops > HEAVY_TRIAL:
                 batch = min(batch, len(trials))
+            elif cost.flops > MEDIUM_TRIAL and frames[key].learner.steps >= MANY_STEPS:
+                batch = min(batch, 1 << (len(trials) - 1).bit_length())
             if cost.flops > LONG_TRIAL:
                 batch = min(batch, max(1, int(FULL_STEP * frames[key].learner.steps // cost.flops)))
             length = batch
