@@ -278,6 +278,8 @@ def main() -> None:
     arguments.add_argument("--trials", type=int, default=3, help="trials of a batch for --spellings")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
+    if given.steps < 0 or given.trials < 1:
+        arguments.error("--steps must be at least 0 and --trials at least 1")
     small = given.small or given.device == "cpu"
     if given.device == "cpu":
         one_core()
