@@ -12,9 +12,8 @@ from separatrix.engine.work import bytes_of, making_of, work_of
 from separatrix.spec import to_message
 
 LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes seconds
-SHORT_STEP = (
-    1.2e8  # operations of a trial's step: a large GPU does those of 25 trials in about the time in which it begins a step's dozen kernels
-)
+# Operations of a trial's step: a large GPU does those of 25 trials in about the time in which it begins the dozen kernels of a step.
+SHORT_STEP = 1.2e8
 
 
 @dataclasses.dataclass(frozen=True)

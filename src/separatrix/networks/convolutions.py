@@ -87,7 +87,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
 # of five layers of 128 alone: 2.6 for the library's, 4.7 for columns.
 FASTEST = {"cpu": "columns", "gpu": "parted"}
 # The same for a trial that runs alone in a program whose compiler tries the library's ways. Where it does not, the library's convolution
-# took 10 to 37 ms a step of three trials at four sizes of the study `cifar`, columns 4 to 9, parted 1.1 to 2.8.
+# took 9 to 37 ms a step of three trials at four sizes of the study `cifar`, columns 4 to 9, parted 1.1 to 2.8.
 FASTEST_ALONE = {"gpu": "convolution"}
 _ALONE = contextvars.ContextVar("a trial that runs alone", default=False)
 
