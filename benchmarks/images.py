@@ -115,15 +115,20 @@ def time_torch(case: dict[str, Any], trial: Any, steps: int, device: str) -> dic
     return plain.train_seconds(build, batch, case["rows"], steps, trial.learner.optimizer, trial.learner.rate.level, place, several)
 
 
-def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
-    """Every case in both programs."""
-    tf32 = device != "cpu"
+def settle(device: str, tf32: bool) -> None:
+    """Prepare PyTorch, or end with a sentence where there is none."""
     try:
         import images_torch
 
         images_torch.settle(device, tf32)
     except ImportError:
         sys.exit("this comparison needs PyTorch: pip install torch")
+
+
+def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
+    """Every case in both programs."""
+    tf32 = device != "cpu"
+    settle(device, tf32)
     out: dict[str, Any] = {}
     for name, case in cases(small).items():
         if names and names not in name:
@@ -153,21 +158,33 @@ def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
     return out
 
 
+def rows_of(folder: str) -> Any:
+    """What the study needs of the rows that a results folder holds; nothing is written there."""
+    from separatrix.engine import Ledger
+
+    if not os.path.isdir(os.path.join(folder, "ledger")):
+        sys.exit(f"{folder} is no folder of results")
+    names = ["task.type", "task.permuted", "network.connectivity", "network.depth", "network.width", "learner.steps", "run.seconds"]
+    return Ledger.open(folder).read().to_pandas().reindex(columns=names)
+
+
 def study(folder: str, device: str, steps: int) -> dict[str, Any]:
-    """The trials of `cifar` that a folder holds: the seconds they took, and those of the loop, from so many of its steps on each network."""
-    import images_torch
-    from separatrix.engine import Ledger, Trial
+    """The trials of `cifar` that a folder holds: the seconds they took, and those of the loop, from so many of its steps on each network.
+
+    Rows do not say where they ran: all of a folder's should have run on this kind of device.
+    """
+    from separatrix.engine import Trial
     from separatrix.studies.cifar.measure import cells, trials_of
     from separatrix.studies.cifar.settings import POOLS, SCALES
 
     settings = SCALES["full"]
     if device == "cpu" or settings.chosen_source() != "cifar10":
         sys.exit("the study at its full scale needs a GPU and CIFAR-10 (`separatrix data get cifar10`)")
-    if not os.path.isdir(folder):
-        sys.exit(f"there is no folder {folder}")
-    images_torch.settle(device, tf32=True)
-    rows: Any = Ledger.open(folder).read().to_pandas()
+    rows = rows_of(folder)
     rows = rows[(rows["task.type"] == "ImageTask") & (rows["learner.steps"] == settings.steps())]
+    if rows.empty:
+        sys.exit(f"{folder} has no trials of the study `cifar` at its full scale")
+    settle(device, tf32=True)
     out: dict[str, Any] = {}
     print("| network | trials | PyTorch's loop, seconds | ours | ratio |\n|---|---|---|---|---|")
     for cell in cells(settings):
@@ -183,8 +200,6 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
         name = f"{cell.network}, depth {cell.depth}, width {cell.width}{', permuted' if cell.permuted else ''}"
         out[name] = {"trials": len(mine), "torch_seconds": round(loop, 1), "seconds": round(took, 1), "ratio": round(loop / took, 2)}
         print(f"| {name} | {len(mine)} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
-    if not out:
-        sys.exit(f"{folder} has no trials of the study `cifar` at its full scale")
     loop, took = (sum(each[name] for each in out.values()) for name in ("torch_seconds", "seconds"))
     print(f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
     return out
@@ -280,6 +295,8 @@ def main() -> None:
     given = arguments.parse_args()
     if given.steps < 0 or given.trials < 1:
         arguments.error("--steps must be at least 0 and --trials at least 1")
+    if given.untried and not given.spellings:
+        arguments.error("--untried goes with --spellings")
     small = given.small or given.device == "cpu"
     if given.device == "cpu":
         one_core()

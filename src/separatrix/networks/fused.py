@@ -2,11 +2,12 @@
 
 The ordinary spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that
 holds a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second
-computes the units again and sums their gradients over its rows. Either may take several tiles of rows, and asks for one early. What several programs contribute is written apart and summed afterwards,
-in a fixed order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
+computes the units again and sums their gradients over its rows. Either may take several tiles of rows, and asks for the next one early.
+What several programs contribute is written apart and summed afterwards, in a fixed order: there are no atomics. Kernels are written in
+Pallas, for its Triton backend; on other devices they are interpreted, slowly.
 
-On an H200 a bare step took .30 to .55 of the time (`benchmarks/fused_timing.py`), and compiling 2.3 to 5 times as long, so that the engine
-asks for them (`asked_for`) where a program has much to do.
+On an H200 a bare step took .30 to .55 of the time (`benchmarks/fused_timing.py`, before a program could take several tiles), and compiling
+2.3 to 5 times as long, so that the engine asks for them (`asked_for`) where a program has much to do.
 
 Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
 the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
@@ -43,9 +44,8 @@ class Tiles(NamedTuple):
     units: int = 32  # of a program: at most so many, a divisor of the width
     together: int = 1  # units at a time
     sweep: int = 1  # tiles of rows that a program takes, one after the other; their gradients become one sum
-    ahead: bool = (
-        False  # whether a tile's rows are asked for before the units of the tile before, in registers of their own, or by its last
-    )
+    # Whether a tile's rows are asked for before the units of the tile before, in registers of their own, or by the last of these.
+    ahead: bool = False
     back: "Tiles | None" = None  # how that of the second kernel is cut, where it is otherwise
     interpret: bool | None = None  # None: where there is no GPU
 
@@ -69,7 +69,9 @@ _ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def asked_for(kernels: bool) -> Iterator[list[str]]:
-    """Within, networks that are traced use kernels or not; gives a list that then names those used. Compiled programs keep what they were traced with.
+    """Within, networks that are traced use kernels or not; gives a list that then names those used.
+
+    Compiled programs keep what they were traced with.
 
     >>> with asked_for(True) as used:
     ...     worth_it(width=256, span=10)

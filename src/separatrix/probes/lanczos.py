@@ -149,7 +149,7 @@ def lanczos(
         ends = closed(numbers, made)
         return jnp.where(jnp.any(ends), jnp.argmax(ends) + 1, made)
 
-    # Few numbers are carried from one product to the next, and none is searched: to a GPU each is a kernel that takes as long as a small product.
+    # Few numbers are carried from one product to the next: each is another kernel to a GPU, and takes as long as a small product.
     def extend(place: Any, state: Any) -> Any:
         basis, current, numbers = state
         basis = jax.lax.dynamic_update_slice_in_dim(basis, current[None], place, 0)
