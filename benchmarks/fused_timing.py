@@ -49,33 +49,7 @@ TINY = {
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
     "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
 }
-SHORT = [  # of windows of at most 10 numbers; a line has two kernels, so that each is tried in several ways
-    Tiles(rows=512),
-    Tiles(rows=256, units=64, back=Tiles(rows=512, together=2)),
-    Tiles(rows=512, together=2, back=Tiles(rows=512, units=64)),
-    Tiles(rows=256),
-    Tiles(rows=256, together=2, sweep=2, ahead=True, back=Tiles(rows=256, sweep=2, ahead=True)),
-    Tiles(rows=512, units=64, together=2, back=Tiles(rows=512, sweep=2)),
-    Tiles(rows=256, together=4, back=Tiles(rows=256, together=2, sweep=2)),
-]
-LONG = [  # of at most 20
-    Tiles(rows=256, together=2, back=Tiles(rows=256, sweep=2)),
-    Tiles(rows=128, together=4, sweep=4, ahead=True, back=Tiles(rows=256)),
-    Tiles(rows=256, together=4, back=Tiles(rows=256, together=2)),
-    Tiles(rows=128, together=4),
-    Tiles(rows=256, sweep=2, back=Tiles(rows=128, sweep=2, ahead=True)),
-    Tiles(rows=128, together=2, sweep=2, ahead=True, back=Tiles(rows=128, sweep=4, ahead=True)),
-    Tiles(rows=256, together=2, sweep=2, back=Tiles(rows=128, together=2, sweep=2)),
-    Tiles(rows=128, together=4, sweep=2, ahead=True, back=Tiles(rows=128)),
-]
-LONGER = [
-    Tiles(rows=256, back=Tiles(rows=128, together=2)),
-    Tiles(rows=256, back=Tiles(rows=256)),
-    Tiles(rows=128),
-    Tiles(rows=128, together=2, back=Tiles(rows=128, sweep=4)),
-    Tiles(rows=128, together=4, back=Tiles(rows=128, together=2, sweep=2)),
-    Tiles(rows=256, units=64, back=Tiles(rows=128, units=64)),
-]
+TILES = [Tiles(rows=there, back=Tiles(rows=back)) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]]
 STEPS, RATE = 40, 0.1
 
 
@@ -155,10 +129,7 @@ def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
     if tiles is None:
         return "product"
-    each = [tiles] if tiles.back is None else [tiles, tiles.back]
-    return "fused, " + ", back ".join(
-        f"{one.sweep} x {one.rows} rows{' ahead' * one.ahead}, {one.units}/{one.together} units" for one in each
-    )
+    return f"fused, {tiles.rows} rows, back {(tiles.back or tiles).rows}, {tiles.units} units"
 
 
 def small(tiles: Tiles) -> Tiles:
@@ -175,7 +146,7 @@ def row(*cells: Any) -> None:
 def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> list[dict[str, Any]]:
     """Every variant of a shape, a line each."""
     data = drawn(shape)
-    variants: list[Any] = [None, *(SHORT if shape.span <= 10 else LONG if shape.span <= 20 else LONGER)]
+    variants: list[Any] = [None, *TILES]
     if given.interpret:
         variants = list(dict.fromkeys([None, *map(small, variants[1:])]))
     pool = concurrent.futures.ThreadPoolExecutor(given.threads)

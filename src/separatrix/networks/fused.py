@@ -2,12 +2,14 @@
 
 The ordinary spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that
 holds a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second
-computes the units again and sums their gradients over its rows. Either may take several tiles of rows, and asks for the next one early.
-What several programs contribute is written apart and summed afterwards, in a fixed order: there are no atomics. Kernels are written in
-Pallas, for its Triton backend; on other devices they are interpreted, slowly.
+sums the units' gradients over its rows. It computes the units again, except for rectifiers: of those it needs one bit each, whether they
+were active, which the first kernel leaves behind. What several programs contribute is written apart and summed afterwards, in a fixed
+order: there are no atomics. Kernels are written in Pallas, for its Triton backend; on other devices they are interpreted, slowly.
 
-On an H200 a bare step took .30 to .55 of the time (`benchmarks/fused_timing.py`, before a program could take several tiles), and compiling
-2.3 to 5 times as long, so that the engine asks for them (`asked_for`) where a program has much to do.
+A warp waits for what it reads, and few fit on a processor with so many registers each. So a unit's weights are read in one piece, a number
+a thread, while the unit before is computed, and handed around from there.
+
+The engine asks for kernels (`asked_for`) where a program has much to do: compiling takes longer. `benchmarks/fused_timing.py` times them.
 
 Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
 the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
@@ -27,6 +29,8 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
+from separatrix.networks.activations import ReLU
+
 SPAN = 30  # the most numbers of a window that kernels can hold: its sums and those of bias and coefficient are a warp's 32
 TIMED_SPAN = 20  # the most numbers of a window that `worth_it` finds kernels worth: longer ones have not been timed
 WARP = 32  # threads
@@ -42,10 +46,6 @@ class Tiles(NamedTuple):
 
     rows: int = 128  # of a program, a power of two, at least a warp's
     units: int = 32  # of a program: at most so many, a divisor of the width
-    together: int = 1  # units at a time
-    sweep: int = 1  # tiles of rows that a program takes, one after the other; their gradients become one sum
-    # Whether a tile's rows are asked for before the units of the tile before, in registers of their own, or by the last of these.
-    ahead: bool = False
     back: "Tiles | None" = None  # how that of the second kernel is cut, where it is otherwise
     interpret: bool | None = None  # None: where there is no GPU
 
@@ -53,13 +53,11 @@ class Tiles(NamedTuple):
 def tiles_for(span: int, rows: int) -> Tiles:
     """The tiles taken where none are given, the fastest seen on an H200 with windows of 10 and 20 numbers; smaller where there are few rows.
 
-    Longer windows leave registers for one unit at a time.
-
-    >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows, tiles_for(27, 1024).together
-    (256, 128, 64, 1)
+    >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows
+    (256, 128, 64)
     """
     enough = max(WARP, 1 << (rows - 1).bit_length())
-    return Tiles(rows=min(256, enough)) if span <= 10 else Tiles(rows=min(128, enough), together=4 if span <= 20 else 1)
+    return Tiles(rows=min(256 if span <= 10 else 128, enough))
 
 
 _ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
@@ -129,62 +127,80 @@ def plain(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: 
     return coefficients.reshape(-1) @ active.reshape(-1, patches.shape[2])
 
 
-def _plain_gradients(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
-    return jax.vjp(lambda w, b, c: plain(activation, w, b, c, patches), weights, bias, coefficients)[1](slope)
-
-
 # Derivatives. `_outputs` has a backward pass; the two kernels have tangents of their own, so that the backward pass has derivatives too.
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _outputs(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
-    return _forward(tiles, activation, weights, bias, coefficients, patches)
+    return _forward(tiles, False, activation, weights, bias, coefficients, patches)[0]
 
 
 def _outputs_there(tiles: Tiles, *given: Any) -> Any:
-    return _forward(tiles, *given), given
+    out, active = _forward(tiles, _rectifies(given[0]), *given)
+    return out, (given, active)
 
 
-def _outputs_back(tiles: Tiles, given: Any, slope: Any) -> Any:
+def _outputs_back(tiles: Tiles, kept: Any, slope: Any) -> Any:
+    given, active = kept
     activation, weights, bias, coefficients, patches = given
     # Not computed where they are not asked for: the compiler drops them.
     of_activation, of_patches = jax.vjp(lambda f, x: plain(f, weights, bias, coefficients, x), activation, patches)[1](slope)
-    return of_activation, *_gradients(tiles, *given, slope), of_patches
+    return of_activation, *_gradients(tiles, *given, slope, active), of_patches
 
 
 _outputs.defvjp(_outputs_there, _outputs_back)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _forward(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
-    """The first kernel."""
-    return _call(tiles, False, activation, weights, bias, coefficients, patches).sum((0, 1))
+def _rectifies(activation: Any) -> bool:
+    return isinstance(activation, ReLU) or (isinstance(activation, jax.tree_util.Partial) and activation.func is jax.nn.relu)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _forward(tiles: Tiles, signs: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Any:
+    """The first kernel: outputs, and which units of each row were active where that is asked for, a bit each."""
+    out, active = _there(_cut(tiles, weights, patches), signs, activation, weights, bias, coefficients, patches)
+    return out.sum((0, 1)), active
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _gradients(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
+def _gradients(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any, active: Any) -> Any:
     """The second kernel: gradients of weights, biases and coefficients, given those of the outputs."""
-    sums, span = _call(tiles, True, activation, weights, bias, coefficients, patches, slope), patches.shape[1]
-    of_groups = sums[..., :-1].sum((0, 1) if len(weights) == 1 else (0,)).reshape(len(weights), weights.shape[1], -1)
-    return of_groups[..., :span], None if bias is None else of_groups[..., span], sums[..., -1].sum(0)
+    cut, span = _cut(tiles, weights, patches, back=True), patches.shape[1]
+    if active is None:
+        sums = _back(cut, activation, weights, bias, coefficients, patches, slope)
+        sums, of_coefficients = sums[..., :-1], sums[..., -1].sum(0)
+    else:  # sums of a rectifier's slopes: those of its values are theirs with its weights, and neither has its coefficient yet
+        sums = _back_of_signs(cut, bias is not None, active, patches, slope)
+        each = weights if bias is None else jnp.concatenate([weights, bias[:, :, None]], 2)
+        of_coefficients = (sums * each).sum((0, 3))
+        sums = sums * coefficients[:, :, None]
+    of_groups = sums.sum((0, 1) if len(weights) == 1 else (0,)).reshape(len(weights), weights.shape[1], -1)
+    return of_groups[..., :span], None if bias is None else of_groups[..., span], of_coefficients
 
 
 def _tangents(kernel: Callable[..., Any], same: Callable[..., Any]) -> Callable[..., Any]:
     """The rule for a kernel's tangents: those of the same function in the plain spelling, of what moves only."""
 
-    def slope(tiles: Tiles, primals: Any, tangents: Any) -> Any:
+    def slope(*given: Any) -> Any:
+        *how, primals, tangents = given
         leaves, tree = jax.tree.flatten(primals)
         moved = {i: leaf for i, leaf in enumerate(jax.tree.leaves(tangents)) if not isinstance(leaf, SymbolicZero)}
 
         def of_moving(moving: dict[int, Any]) -> Any:
             return same(*jax.tree.unflatten(tree, [moving.get(i, leaf) for i, leaf in enumerate(leaves)]))
 
-        out = kernel(tiles, *primals)
+        out = kernel(*how, *primals)
+        still = jax.tree.map(lambda leaf: np.zeros(leaf.shape, jax.dtypes.float0) if leaf.dtype == jnp.int32 else jnp.zeros_like(leaf), out)
         if not moved:
-            return out, jax.tree.map(jnp.zeros_like, out)
-        return out, jax.jvp(of_moving, ({i: leaves[i] for i in moved},), (moved,))[1]
+            return out, still
+        tangent = jax.jvp(of_moving, ({i: leaves[i] for i in moved},), (moved,))[1]
+        return out, tangent if kernel is _gradients else (tangent, still[1])
 
     return slope
+
+
+def _plain_gradients(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any, _: Any) -> Any:
+    return jax.vjp(lambda w, b, c: plain(activation, w, b, c, patches), weights, bias, coefficients)[1](slope)
 
 
 _forward.defjvp(_tangents(_forward, plain), symbolic_zeros=True)
@@ -195,202 +211,263 @@ _gradients.defjvp(_tangents(_gradients, _plain_gradients), symbolic_zeros=True)
 
 
 class Cut(NamedTuple):
-    """A program's part of the arrays: its tiles of rows, its units, how many of them at a time, and the true sizes."""
+    """How an array's work is cut into programs: a program's rows and units, and the true sizes."""
 
     positions: int
     width: int
     span: int
     rows: int
     tile: int
-    sweep: int
-    ahead: bool
     units: int
-    together: int
-
-    @property
-    def block(self) -> int:
-        """Rows of a program."""
-        return self.tile * self.sweep
+    own: bool  # whether every position has weights of its own
+    interpret: bool
 
     @property
     def grid(self) -> tuple[int, int, int]:
         """Programs: blocks of units first, so that those which read the same rows run at about the same time."""
-        return self.width // self.units, -(-self.rows // self.block), self.positions
+        return self.width // self.units, -(-self.rows // self.tile), self.positions
+
+    def places(self) -> list[tuple[Any, Any]]:
+        """A program's rows, as many at a time as a warp has threads, and which of them there are: None where all are."""
+        from jax.experimental import pallas as pl
+
+        starts, full = range(0, self.tile, WARP), self.rows % self.tile == 0
+        return [(pl.ds(at, WARP), None if full else _every() + (pl.program_id(1) * self.tile + at) < self.rows) for at in starts]
+
+    def load(self, ref: Any, *at: Any) -> list[Any]:
+        """Numbers of a program's rows, one a thread; those beyond the last row are 0."""
+        from jax.experimental.pallas import triton
+
+        return [triton.load(ref.at[*at, rows], mask=mask, other=None if mask is None else 0) for rows, mask in self.places()]
+
+    def store(self, ref: Any, pieces: list[Any]) -> None:
+        """The way back."""
+        from jax.experimental.pallas import triton
+
+        for (rows, mask), piece in zip(self.places(), pieces):
+            triton.store(ref.at[rows], piece, mask=mask)
+
+    def window(self, patches: Any) -> list[list[Any]]:
+        """A program's rows of its window, in registers."""
+        return [self.load(patches, np.int32(i)) for i in range(self.span)]
 
 
-def _cut(tiles: Tiles, positions: int, width: int, span: int, rows: int) -> Cut:
-    units, sweep = _divisor(width, tiles.units), min(tiles.sweep, -(-rows // tiles.rows))
-    return Cut(positions, width, span, rows, tiles.rows, sweep, tiles.ahead, units, _divisor(units, tiles.together))
+def _cut(tiles: Tiles, weights: Any, patches: Any, back: bool = False) -> Cut:
+    (positions, span, rows), width = patches.shape, weights.shape[1]
+    interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
+    # Both kernels have the same units, whose signs one leaves for the other.
+    tile = tiles.back.rows if back and tiles.back else tiles.rows
+    return Cut(positions, width, span, rows, tile, _divisor(width, min(tiles.units, WARP)), len(weights) > 1, interpret)
 
 
 def _divisor(number: int, most: int) -> int:
     return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))  # a program calls a kernel at several places: traced and lowered once
-def _call(tiles: Tiles, back: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *slope: Any) -> Any:
-    """One of the kernels: outputs (blocks of units, positions, rows), or gradients (blocks of rows, positions, ...)."""
+# A program calls a kernel at several places: traced and lowered once.
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _there(cut: Cut, signs: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Any:
+    """Outputs by blocks of units and positions; and units' signs, the bits of an integer a row and block, or None."""
+    shape = (cut.grid[0], cut.positions, cut.rows)
+    out = [("rows of blocks", jax.ShapeDtypeStruct(shape, patches.dtype))]
+    out += [("rows of blocks", jax.ShapeDtypeStruct(shape, jnp.int32))] * signs
+    names = ("weights", "of units", "of positions", "patches")
+    found = _call(cut, "units_there", _units_there, activation, names, (weights, bias, coefficients, patches), out)
+    return found[0], found[1] if signs else None
+
+
+@functools.partial(jax.jit, static_argnums=(0,))
+def _back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
+    """Gradients of a unit's weights, its bias if there are biases, and its coefficient, by blocks of rows and positions."""
+    out = [_sums_of(cut, cut.span + 1 + (bias is not None), patches)]
+    names = ("weights", "of units", "of positions", "patches", "rows")
+    return _call(cut, "units_back", _units_back, activation, names, (weights, bias, coefficients, patches, slope), out)[0]
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _back_of_signs(cut: Cut, biased: bool, active: Any, patches: Any, slope: Any) -> Any:
+    """Slopes of active units, summed with their windows and by themselves if there are biases, by blocks of rows and positions."""
+    out, names = [_sums_of(cut, cut.span + biased, patches)], ("rows of blocks", "patches", "rows")
+    return _call(cut, "signs_back", _signs_back, None, names, (active, patches, slope), out)[0]
+
+
+def _sums_of(cut: Cut, sums: int, patches: Any) -> Any:
+    return "sums", jax.ShapeDtypeStruct((cut.grid[1], cut.positions, cut.width, sums), patches.dtype)
+
+
+def _call(cut: Cut, name: str, body: Any, activation: Any, names: tuple[str, ...], given: tuple[Any, ...], out: list[Any]) -> Any:
+    """A kernel: `names` say how each of what is given lies; what is None is not there."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
 
-    tiles = tiles.back._replace(interpret=tiles.interpret) if back and tiles.back else tiles
-    (positions, span, rows), width, own = patches.shape, weights.shape[1], len(weights) > 1
-    interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
-    cut = _cut(tiles, positions, width, span, rows)
+    group = (lambda p: p) if cut.own else (lambda p: 0)
+    lies = {
+        "weights": lambda _: pl.BlockSpec((None, cut.units, cut.span), lambda u, r, p: (group(p), u, 0)),
+        "of units": lambda _: pl.BlockSpec((None, cut.units), lambda u, r, p: (group(p), u)),
+        "of positions": lambda _: pl.BlockSpec((None, cut.units), lambda u, r, p: (p, u)),
+        "patches": lambda _: pl.BlockSpec((None, cut.span, cut.tile), lambda u, r, p: (p, 0, r)),
+        "rows": lambda _: pl.BlockSpec((cut.tile,), lambda u, r, p: (r,)),
+        "rows of blocks": lambda _: pl.BlockSpec((None, None, cut.tile), lambda u, r, p: (u, p, r)),
+        "sums": lambda of: pl.BlockSpec((None, None, cut.units, of.shape[3]), lambda u, r, p: (r, p, u, 0)),
+    }
     numbers, tree = jax.tree.flatten(activation)
-    numbers = [jnp.asarray(number, patches.dtype).reshape(1) for number in numbers]
-    given = [*numbers, weights, *([] if bias is None else [bias]), coefficients, patches, *slope]
-    in_specs = [
-        *[pl.BlockSpec((1,), lambda u, r, p: (0,)) for _ in numbers],
-        pl.BlockSpec((None, cut.units, span), lambda u, r, p: (p if own else 0, u, 0)),
-        *([] if bias is None else [pl.BlockSpec((None, cut.units), lambda u, r, p: (p if own else 0, u))]),
-        pl.BlockSpec((None, cut.units), lambda u, r, p: (p, u)),
-        pl.BlockSpec((None, span, cut.block), lambda u, r, p: (p, 0, r)),
-        *[pl.BlockSpec((cut.block,), lambda u, r, p: (r,)) for _ in slope],
-    ]
-    blocks_of_units, blocks_of_rows, _ = cut.grid
-    if back:  # a unit's weights, its bias if there are biases, its coefficient
-        sums = span + 1 if bias is None else span + 2
-        out_spec = pl.BlockSpec((None, None, cut.units, sums), lambda u, r, p: (r, p, u, 0))
-        out_shape = jax.ShapeDtypeStruct((blocks_of_rows, positions, width, sums), patches.dtype)
-    else:
-        out_spec = pl.BlockSpec((None, None, cut.block), lambda u, r, p: (u, p, r))
-        out_shape = jax.ShapeDtypeStruct((blocks_of_units, positions, rows), patches.dtype)
+    numbers = [jnp.asarray(number, jnp.float32).reshape(1) for number in numbers]
+    there = [each is not None for each in given]
 
     def kernel(*refs: Any) -> None:
-        held, rest = refs[: len(numbers)], list(refs[len(numbers) :])
+        held, rest = refs[: len(numbers)], iter(refs[len(numbers) :])
         function = jax.tree.unflatten(tree, [ref[0] for ref in held])
-        of_weights = rest.pop(0)
-        of_bias = None if bias is None else rest.pop(0)
-        _of_tiles(interpret, cut, function, of_weights, of_bias, *rest)
+        body(cut, function, *[next(rest) if each else None for each in there], *rest)
 
     return pl.pallas_call(
         kernel,
-        out_shape=out_shape,
+        out_shape=[shape for _, shape in out],
         grid=cut.grid,
-        in_specs=in_specs,
-        out_specs=out_spec,
-        interpret=interpret,
-        compiler_params=None if interpret else triton.CompilerParams(num_warps=1, num_stages=1),
-        name=f"units_{'back' if back else 'there'}",
-    )(*given)
+        in_specs=[pl.BlockSpec((1,), lambda u, r, p: (0,)) for _ in numbers] + [lies[n](e) for n, e in zip(names, given) if e is not None],
+        out_specs=[lies[name](shape) for name, shape in out],
+        interpret=cut.interpret,
+        compiler_params=None if cut.interpret else triton.CompilerParams(num_warps=1, num_stages=1),
+        name=name,
+    )(*numbers, *(each for each in given if each is not None))
 
 
-def _of_tiles(interpret: bool, cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, *rest: Any) -> None:
-    """Rows are vectors of one number a thread, weights are numbers. Nothing is padded; gradients are sums over threads.
+# Inside a kernel rows are vectors of one number a thread, in as many pieces as a thread has rows. Nothing is padded.
 
-    Tiles of rows follow each other without a loop, which would cost a mask and an address for every number asked for ahead.
-    """
-    from jax.experimental import pallas as pl
+
+def _units_there(
+    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, out: Any, active: Any = None
+) -> None:
+    kept = cut.window(patches)
+    nothing = [jnp.zeros((WARP,), jnp.float32) for _ in kept[0]], [jnp.zeros((WARP,), jnp.int32) for _ in kept[0]]
+
+    def visit(unit: Any, held: Any, so_far: Any) -> Any:
+        totals, bits = so_far
+        zs = _before_activation(cut, kept, held)
+        totals = [_multiply_add(cut.interpret, held[1], activation(z), total) for z, total in zip(zs, totals)]
+        if active is not None:
+            bits = [jnp.where(z > 0, so_far | jnp.left_shift(1, unit), so_far) for z, so_far in zip(zs, bits)]
+        return totals, bits
+
+    totals, bits = _over_units(cut, functools.partial(_fetch, cut, weights, bias, coefficients), visit, nothing)
+    cut.store(out, totals)
+    if active is not None:
+        cut.store(active, bits)
+
+
+def _units_back(
+    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slopes: Any, out: Any
+) -> None:
+    kept, slope = cut.window(patches), cut.load(slopes)
+
+    def visit(unit: Any, held: Any, _: Any) -> Any:
+        both = [jax.jvp(activation, (z,), (s,)) for z, s in zip(_before_activation(cut, kept, held), slope)]
+        steep = [each for _, each in both]  # without the coefficient, by which the sums are multiplied
+        sums = [_inner(cut, steep, x) for x in kept] + ([] if bias is None else [functools.reduce(jnp.add, steep)])
+        total, place = _sums(cut.interpret, [*sums, _inner(cut, slope, [value for value, _ in both])])
+        _store_sums(out, unit, jnp.where(place < len(sums), held[1] * total, total), place, len(sums) + 1)
+        return 0
+
+    _over_units(cut, functools.partial(_fetch, cut, weights, bias, coefficients), visit, 0)
+
+
+def _signs_back(cut: Cut, _: Any, active: Any, patches: Any, slopes: Any, out: Any) -> None:
+    kept, slope, bits = cut.window(patches), cut.load(slopes), cut.load(active)
+    biased = out.shape[1] > cut.span
+
+    def visit(unit: Any, _: Any, __: Any) -> Any:
+        steep = [jnp.where((b & jnp.left_shift(1, unit)) != 0, s, 0.0) for b, s in zip(bits, slope)]
+        sums = [_inner(cut, steep, x) for x in kept] + ([functools.reduce(jnp.add, steep)] if biased else [])
+        _store_sums(out, unit, *_sums(cut.interpret, sums), len(sums))
+        return 0
+
+    _over_units(cut, lambda unit: 0, visit, 0)
+
+
+def _over_units(cut: Cut, fetch: Callable[[Any], Any], visit: Callable[..., Any], begin: Any) -> Any:
+    """All units of a program, one after the other; what a unit needs is fetched before the one before it is visited."""
+
+    def one(unit: Any, state: Any) -> Any:
+        held, so_far = state
+        coming = fetch(jnp.minimum(unit + 1, cut.units - 1))
+        return coming, visit(unit, held, so_far)
+
+    return jax.lax.fori_loop(0, cut.units, one, (fetch(0), begin))[1]
+
+
+def _fetch(cut: Cut, weights: Any, bias: Any, coefficients: Any, unit: Any) -> Any:
+    """A unit's weights, one a thread; its coefficient; its bias, if there are biases."""
     from jax.experimental.pallas import triton
 
-    pieces, every, zero = range(cut.tile // WARP), jnp.arange(WARP), jnp.zeros((WARP,), patches.dtype)
-    multiply_add = functools.partial(_multiply_add, interpret)
-    *slopes_in, out = rest
-
-    def rows_at(tile: int, k: int) -> tuple[Any, Any]:
-        """Rows of a piece, and which of them there are: None where all are."""
-        start = tile * cut.tile + k * WARP
-        return pl.ds(start, WARP), None if cut.rows % cut.block == 0 else every + (pl.program_id(1) * cut.block + start) < cut.rows
-
-    def load(ref: Any, tile: int, *at: Any) -> list[Any]:
-        """A tile's rows, in pieces; those beyond the last are 0."""
-        places = [rows_at(tile, k) for k in pieces]
-        return [triton.load(ref.at[*at, rows], mask=mask, other=None if mask is None else 0.0) for rows, mask in places]
-
-    def units_at(kept: Any, first: Any, used: Callable[[int], None]) -> list[list[Any]]:
-        """Some units of every row, before the activation; `used` hears which number of the window they had."""
-        many = [[zero if bias is None else zero + bias[first + j]] * len(pieces) for j in range(cut.together)]
-        for i, numbers in enumerate(kept):
-            many = [[multiply_add(weights[first + j, i], x, z) for x, z in zip(numbers, zs)] for j, zs in enumerate(many)]
-            used(i)
-        return many
-
-    def there(kept: Any, used: Callable[[int], None], block: Any, so_far: Any) -> Any:
-        for j, zs in enumerate(units_at(kept, first := block * cut.together, used)):
-            scale = coefficients[first + j]
-            so_far = [multiply_add(scale, activation(z), total) for z, total in zip(zs, so_far)]
-        return so_far
-
-    def back(kept: Any, slope: Any, before: bool, used: Callable[[int], None], block: Any) -> None:
-        for j, zs in enumerate(units_at(kept, first := block * cut.together, _nothing)):
-            both = [jax.jvp(activation, (z,), (s,)) for z, s in zip(zs, slope)]
-            slopes = [steep for _, steep in both]  # without the coefficient, by which the sums are multiplied
-            sums = []
-            for i, x in enumerate(kept):
-                sums.append(inner(slopes, x))
-                (used if j == cut.together - 1 else _nothing)(i)
-            sums += [] if bias is None else [functools.reduce(jnp.add, slopes)]
-            sums += [inner(slope, [active for active, _ in both])]
-            total, place = _sums(interpret, sums, every)
-            total = jnp.where(place < len(sums) - 1, coefficients[first + j] * total, total)
-            where, mask = out.at[first + j, place], place < len(sums)
-            if before:  # the sums of the tiles before, which the same threads have stored
-                total = total + triton.load(where, mask=mask, other=0.0)
-            triton.store(where, total, mask=mask)
-
-    def inner(left: Any, right: Any) -> Any:
-        so_far = left[0] * right[0]
-        for one, other in zip(left[1:], right[1:]):
-            so_far = multiply_add(one, other, so_far)
-        return so_far
-
-    def window(tile: int) -> Any:
-        return [load(patches, tile, np.int32(i)) for i in range(cut.span)]
-
-    blocks, kept = cut.units // cut.together, window(0)
-    for tile in range(cut.sweep):
-        # Numbers of the next tile are asked for now, or each when this tile's was used for the last time: by a last block of units apart.
-        apart = tile < cut.sweep - 1 and not cut.ahead
-        coming: list[Any] = window(tile + 1) if tile < cut.sweep - 1 and cut.ahead else []
-        used = lambda i, tile=tile, coming=coming: coming.append(load(patches, tile + 1, np.int32(i)))  # noqa: E731
-        if slopes_in:
-            each = functools.partial(back, kept, load(slopes_in[0], tile), tile > 0)
-            jax.lax.fori_loop(0, blocks - apart, lambda block, _, each=each: each(_nothing, block) or 0, 0)
-            if apart:
-                each(used, blocks - 1)
-        else:
-            totals = jax.lax.fori_loop(0, blocks - apart, functools.partial(there, kept, _nothing), [zero for _ in pieces])
-            totals = there(kept, used, blocks - 1, totals) if apart else totals
-            for (rows, mask), total in zip([rows_at(tile, k) for k in pieces], totals):
-                triton.store(out.at[rows], total, mask=mask)
-        kept = coming
+    row = triton.load(weights.at[unit, _every()], mask=_every() < cut.span, other=0.0)
+    return row, coefficients[unit], *([] if bias is None else [bias[unit]])
 
 
-def _nothing(_: int) -> None:
-    """Where nothing follows the use of a number."""
+def _before_activation(cut: Cut, kept: list[list[Any]], held: Any) -> list[Any]:
+    row, _, *shift = held
+    zs = [jnp.broadcast_to(shift[0], (WARP,)) if shift else jnp.zeros((WARP,), jnp.float32) for _ in kept[0]]
+    for i, numbers in enumerate(kept):
+        weight = _of_thread(cut.interpret, row, i)
+        zs = [_multiply_add(cut.interpret, weight, x, z) for x, z in zip(numbers, zs)]
+    return zs
+
+
+def _inner(cut: Cut, left: Any, right: Any) -> Any:
+    so_far = left[0] * right[0]
+    for one, other in zip(left[1:], right[1:]):
+        so_far = _multiply_add(cut.interpret, one, other, so_far)
+    return so_far
+
+
+def _store_sums(out: Any, unit: Any, total: Any, place: Any, count: int) -> None:
+    from jax.experimental.pallas import triton
+
+    triton.store(out.at[unit, place], total, mask=place < count)
+
+
+def _every() -> Any:
+    """The threads' places."""
+    return jnp.arange(WARP)
 
 
 def _multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
     """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it otherwise."""
     if interpret:
         return one * other + more
-    from jax.experimental.pallas import triton
+    return _asm("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_to(one, more.shape), other, more)
 
-    one = jnp.broadcast_to(one, more.shape)
-    shape = [jax.ShapeDtypeStruct(more.shape, more.dtype)]
-    return triton.elementwise_inline_asm(
-        "fma.rn.f32 $0, $1, $2, $3;", args=[one, other, more], constraints="=f,f,f,f", pack=1, result_shape_dtypes=shape
-    )[0]
+
+def _of_thread(interpret: bool, vector: Any, place: int) -> Any:
+    """One thread's number, to all threads."""
+    if interpret:
+        return jnp.broadcast_to(vector[place], vector.shape)
+    return _asm(f"shfl.sync.idx.b32 $0, $1, {place}, 31, -1;", vector)
 
 
 def _exchange(interpret: bool, vector: Any, distance: int) -> Any:
     """Every thread's number from the thread whose place differs in one bit: needs a warp that holds one number a thread."""
     if interpret:
         return jnp.flip(vector.reshape(-1, 2, distance), 1).reshape(-1)
+    return _asm(f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;", vector)
+
+
+def _asm(instruction: str, *given: Any) -> Any:
+    """An instruction of PTX on float32 numbers, one a thread."""
     from jax.experimental.pallas import triton
 
-    asm = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;"
-    shape = [jax.ShapeDtypeStruct(vector.shape, vector.dtype)]
-    return triton.elementwise_inline_asm(asm, args=[vector], constraints="=f,f", pack=1, result_shape_dtypes=shape)[0]
+    shape = [jax.ShapeDtypeStruct(given[-1].shape, given[-1].dtype)]
+    constraints = ",".join(["=f", *["f"] * len(given)])
+    return triton.elementwise_inline_asm(instruction, args=list(given), constraints=constraints, pack=1, result_shape_dtypes=shape)[0]
 
 
-def _sums(interpret: bool, vectors: list[Any], every: Any) -> tuple[Any, Any]:
+def _sums(interpret: bool, vectors: list[Any]) -> tuple[Any, Any]:
     """The sums of at most 32 vectors over the 32 threads, in about as many exchanges as there are vectors (one by one: five each).
 
     At each distance two vectors become one: half of the threads go on with the one, half with the other. In the end the thread at place l has
     the sum of the vector whose number is l with its bits reversed, which is given too.
     """
+    every = _every()
     place = jnp.zeros_like(every)
     for level, distance in enumerate((16, 8, 4, 2, 1)):
         upper = (every & distance) != 0
