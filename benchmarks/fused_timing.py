@@ -4,14 +4,13 @@
     python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a CPU: whether everything runs
 
 A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
-alone. The difference is that of the first step's gradients from the package's spelling in full float32, the largest of any parameter
+alone. The error is that of the first step's gradients of one network against float64, the largest of any parameter
 as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
 see `floors.py` beside this file and `separatrix.networks.fused`; tiles here are `fused.Tiles`.
 """
 
 import argparse
 import concurrent.futures
-import functools
 import itertools
 import json
 import time
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from separatrix.networks import fused
 from separatrix.networks.fused import Tiles
@@ -49,7 +49,19 @@ TINY = {
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
     "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
 }
-TILES = [Tiles(rows=there, back=Tiles(rows=back)) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]]
+TILES = [
+    Tiles(rows=there, delay=delay, back=Tiles(rows=back, delay=delay))
+    for there, back, delay in [
+        (128, 128, 0),
+        (256, 256, 0),
+        (128, 256, 0),
+        (128, 128, 1500),
+        (128, 128, 3000),
+        (256, 256, 3000),
+        (128, 256, 3000),
+        (64, 128, 3000),
+    ]
+]
 STEPS, RATE = 40, 0.1
 
 
@@ -77,12 +89,14 @@ def outputs_of(tiles: Tiles | None) -> Callable[[Any, Any], Any]:
     return call
 
 
+def loss_of(tiles: Tiles | None) -> Callable[[Any, Any, Any], Any]:
+    """The logistic loss of one network."""
+    return lambda params, patches, y: jax.nn.softplus(-y * outputs_of(tiles)(params, patches)).mean()
+
+
 def programs_of(tiles: Tiles | None, steps: int) -> list[Any]:
     """So many steps (parameters, and the gradient before the first), and so many times the outputs, of all networks."""
-    outputs = outputs_of(tiles)
-
-    def loss(params: Any, patches: Any, y: Any) -> Any:
-        return jax.nn.softplus(-y * outputs(params, patches)).mean()
+    outputs, loss = outputs_of(tiles), loss_of(tiles)
 
     def moved(params: Any, slope: Any) -> Any:
         return jax.tree.map(lambda p, g: p - RATE * g, params, slope)
@@ -119,17 +133,25 @@ def best_of(program: Any, given: Any, steps: int) -> float:
     return min(seconds) / steps
 
 
+def in_float64(data: Any) -> Any:
+    """The first step's gradient of the first network, in the ordinary spelling and float64."""
+    one = jax.device_get(jax.tree.map(lambda leaf: leaf[0], data))
+    with jax.enable_x64(True):
+        exact = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), one)
+        return jax.device_get(jax.jit(jax.grad(loss_of(None)))(*exact))
+
+
 def difference(found: Any, expected: Any) -> float:
-    """The largest over parameters of the largest difference, as a share of the largest entry."""
-    shares = jax.tree.map(lambda one, other: jnp.abs(one - other).max() / jnp.abs(other).max(), found, expected)
-    return float(functools.reduce(jnp.maximum, jax.tree.leaves(shares)))
+    """The largest over parameters of the largest difference of the first network, as a share of the largest entry."""
+    shares = jax.tree.map(lambda many, exact: np.abs(np.asarray(many[0]) - exact).max() / np.abs(exact).max(), found, expected)
+    return float(max(jax.tree.leaves(shares)))
 
 
 def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
     if tiles is None:
         return "product"
-    return f"fused, {tiles.rows} rows, back {(tiles.back or tiles).rows}, {tiles.units} units"
+    return f"fused, {tiles.rows} rows, back {(tiles.back or tiles).rows}, {tiles.units} units, {tiles.delay} ns"
 
 
 def small(tiles: Tiles) -> Tiles:
@@ -153,22 +175,20 @@ def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> 
     steps = 2 if given.interpret else given.steps
     making = [pool.submit(compiled, tiles, steps, data) for tiles in variants]
     concurrent.futures.wait(making, timeout=max(ends - time.monotonic(), 0.01))  # or compiling would disturb what is timed
-    expected, first, out = None, None, []
+    expected, first, out = in_float64(data), None, []
     for tiles, future in zip(variants, making):
         words, one = words_of(tiles), {"shape": name, "tiles": None if tiles is None else tiles._asdict()}
         out.append(one)
         try:
             train, there = future.result(timeout=max(ends - time.monotonic(), 0.01))
-            slope = train(*data)[1]
-            expected = slope if tiles is None else expected
-            one["difference"] = difference(slope, expected)
+            one["error"] = difference(train(*data)[1], expected)
             one["step_ms"], one["there_ms"] = (1e3 * best_of(each, data, steps) for each in (train, there))
             first = first or one["step_ms"]
             times = f"{one['step_ms']:.4f}", f"{one['there_ms']:.4f}", f"{first / one['step_ms']:.2f}"
-            row(name, words, *times, f"{one['difference']:.1e}")
+            row(name, words, *times, f"{one['error']:.1e}")
         except Exception as error:  # whatever ends one variant, the others are measured
-            one["error"] = f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:300]
-            row(name, words, one["error"], "", "", "")
+            one["failed"] = f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:300]
+            row(name, words, one["failed"], "", "", "")
     pool.shutdown(wait=False, cancel_futures=True)
     return out
 
@@ -192,7 +212,7 @@ def main() -> None:
         arguments.error("without a GPU only --interpret")
     ends = time.monotonic() + given.seconds
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}\n")
-    row("shape", "spelling", "ms a step", "there, ms", "times as fast", "difference of gradients")
+    row("shape", "spelling", "ms a step", "there, ms", "times as fast", "error of gradients")
     row(*["---"] * 6)
     found = list(itertools.chain.from_iterable(measure(name, sizes[name], given, ends) for name in wanted))
     if given.out:

@@ -32,8 +32,8 @@ from jaxtyping import Array, Float
 from separatrix.networks.activations import ReLU
 
 SPAN = 30  # the most numbers of a window that kernels can hold: its sums and those of bias and coefficient are a warp's 32
-TIMED_SPAN = 20  # the most numbers of a window that `worth_it` finds kernels worth: longer ones have not been timed
 WARP = 32  # threads
+FIRST = 2112  # programs that begin at once on a large GPU, about: 16 on each of 132 processors
 LEAST_UNITS = 8  # of a program: with fewer, reading rows is most of the work in either spelling
 
 
@@ -46,18 +46,20 @@ class Tiles(NamedTuple):
 
     rows: int = 128  # of a program, a power of two, at least a warp's
     units: int = 32  # of a program: at most so many, a divisor of the width
+    delay: int = 0  # nanoseconds by which the first warps of a processor begin after each other, see `_apart`
     back: "Tiles | None" = None  # how that of the second kernel is cut, where it is otherwise
     interpret: bool | None = None  # None: where there is no GPU
 
 
 def tiles_for(span: int, rows: int) -> Tiles:
-    """The tiles taken where none are given, the fastest seen on an H200 with windows of 10 and 20 numbers; smaller where there are few rows.
+    """The tiles taken where none are given, the fastest seen on an H200 with windows of 10, 20 and 27 numbers; smaller where there are few rows.
 
     >>> tiles_for(10, 1024).rows, tiles_for(20, 1024).rows, tiles_for(20, 40).rows
     (256, 128, 64)
     """
+    there, back = (256, 256) if span <= 10 else (128, 128) if span <= 20 else (128, 256)
     enough = max(WARP, 1 << (rows - 1).bit_length())
-    return Tiles(rows=min(256 if span <= 10 else 128, enough))
+    return Tiles(rows=min(there, enough), back=Tiles(rows=min(back, enough)))
 
 
 _ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
@@ -86,13 +88,13 @@ def asked_for(kernels: bool) -> Iterator[list[str]]:
 
 
 def worth_it(width: int, span: int) -> bool:
-    """Whether kernels are asked for, were timed with windows of so many numbers, and would save anything with so many units a window.
+    """Whether kernels are asked for, hold windows of so many numbers, and would save anything with so many units a window.
 
     >>> with asked_for(True):
-    ...     [worth_it(20, 20), worth_it(20, 21), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
+    ...     [worth_it(20, 30), worth_it(20, 31), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
     [True, False, False, False]
     """
-    return _ASKED.get() is not None and span <= TIMED_SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
+    return _ASKED.get() is not None and span <= SPAN and _divisor(width, Tiles().units) >= LEAST_UNITS
 
 
 def outputs(
@@ -220,6 +222,7 @@ class Cut(NamedTuple):
     tile: int
     units: int
     own: bool  # whether every position has weights of its own
+    delay: int
     interpret: bool
 
     @property
@@ -249,15 +252,24 @@ class Cut(NamedTuple):
 
     def window(self, patches: Any) -> list[list[Any]]:
         """A program's rows of its window, in registers."""
-        return [self.load(patches, np.int32(i)) for i in range(self.span)]
+        from jax.experimental.pallas import triton
+
+        if self.interpret or not self.delay:
+            return [self.load(patches, np.int32(i)) for i in range(self.span)]
+        threads = _apart(self.delay)  # what comes after the delay is all that is computed from this
+        at = [(threads + start, mask) for start, (_, mask) in zip(range(0, self.tile, WARP), self.places())]
+        return [
+            [triton.load(patches.at[np.int32(i), rows], mask=mask, other=None if mask is None else 0) for rows, mask in at]
+            for i in range(self.span)
+        ]
 
 
 def _cut(tiles: Tiles, weights: Any, patches: Any, back: bool = False) -> Cut:
     (positions, span, rows), width = patches.shape, weights.shape[1]
     interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
     # Both kernels have the same units, whose signs one leaves for the other.
-    tile = tiles.back.rows if back and tiles.back else tiles.rows
-    return Cut(positions, width, span, rows, tile, _divisor(width, min(tiles.units, WARP)), len(weights) > 1, interpret)
+    how = tiles.back if back and tiles.back else tiles
+    return Cut(positions, width, span, rows, how.rows, _divisor(width, min(tiles.units, WARP)), len(weights) > 1, how.delay, interpret)
 
 
 def _divisor(number: int, most: int) -> int:
@@ -336,9 +348,7 @@ def _call(cut: Cut, name: str, body: Any, activation: Any, names: tuple[str, ...
 # Inside a kernel rows are vectors of one number a thread, in as many pieces as a thread has rows. Nothing is padded.
 
 
-def _units_there(
-    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, out: Any, active: Any = None
-) -> None:
+def _units_there(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, out: Any, active: Any = None) -> None:
     kept = cut.window(patches)
     nothing = [jnp.zeros((WARP,), jnp.float32) for _ in kept[0]], [jnp.zeros((WARP,), jnp.int32) for _ in kept[0]]
 
@@ -356,9 +366,7 @@ def _units_there(
         cut.store(active, bits)
 
 
-def _units_back(
-    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slopes: Any, out: Any
-) -> None:
+def _units_back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slopes: Any, out: Any) -> None:
     kept, slope = cut.window(patches), cut.load(slopes)
 
     def visit(unit: Any, held: Any, _: Any) -> Any:
@@ -429,6 +437,34 @@ def _store_sums(out: Any, unit: Any, total: Any, place: Any, count: int) -> None
 def _every() -> Any:
     """The threads' places."""
     return jnp.arange(WARP)
+
+
+def _apart(delay: int) -> Any:
+    """The threads' places, after a while: warps that begin together would all wait for memory first and then all compute, again and again.
+
+    Those of the first programs, which begin at once, sleep by their place on their processor: none, one, two or more times the delay.
+    """
+    from jax.experimental.pallas import triton
+
+    code = f"""{{
+        .reg .u32 a, b, c;
+        .reg .pred p;
+        mov.u32 a, %ctaid.z;
+        mov.u32 b, %nctaid.y;
+        mov.u32 c, %ctaid.y;
+        mad.lo.u32 a, a, b, c;
+        mov.u32 b, %nctaid.x;
+        mov.u32 c, %ctaid.x;
+        mad.lo.u32 a, a, b, c;
+        setp.lt.u32 p, a, {FIRST};
+        mov.u32 b, %warpid;
+        shr.u32 b, b, 2;
+        mul.lo.u32 b, b, {delay};
+        @p nanosleep.u32 b;
+        mov.b32 $0, $1;
+    }}"""
+    shape = [jax.ShapeDtypeStruct((WARP,), jnp.int32)]
+    return triton.elementwise_inline_asm(code, args=[_every()], constraints="=r,r", pack=1, result_shape_dtypes=shape)[0]
 
 
 def _multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
