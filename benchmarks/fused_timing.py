@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from separatrix.networks import fused
-from separatrix.networks.fused import Tiles
+from separatrix.networks.kernels import Tiles
 
 
 class Shape(NamedTuple):
@@ -49,19 +49,7 @@ TINY = {
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
     "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
 }
-TILES = [
-    Tiles(rows=there, delay=delay, back=Tiles(rows=back, delay=delay))
-    for there, back, delay in [
-        (128, 128, 0),
-        (256, 256, 0),
-        (128, 256, 0),
-        (128, 128, 1500),
-        (128, 128, 3000),
-        (256, 256, 3000),
-        (128, 256, 3000),
-        (64, 128, 3000),
-    ]
-]
+TILES = [Tiles(rows=there, back=back) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]]
 STEPS, RATE = 40, 0.1
 
 
@@ -151,13 +139,12 @@ def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
     if tiles is None:
         return "product"
-    return f"fused, {tiles.rows} rows, back {(tiles.back or tiles).rows}, {tiles.units} units, {tiles.delay} ns"
+    return f"fused, {tiles.rows} rows, back {tiles.back}, {tiles.units} units"
 
 
 def small(tiles: Tiles) -> Tiles:
     """The same for tiny sizes, interpreted."""
-    fewer = tiles._replace(rows=32, units=min(tiles.units, 16), interpret=True)
-    return fewer if fewer.back is None else fewer._replace(back=small(fewer.back))
+    return tiles._replace(rows=32, units=min(tiles.units, 16), back=32, interpret=True)
 
 
 def row(*cells: Any) -> None:

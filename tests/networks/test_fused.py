@@ -13,7 +13,7 @@ import pytest
 import separatrix as sx
 from separatrix.engine import programs as engine
 from separatrix.learners import Rows, empirical_loss
-from separatrix.networks import Frame, fused
+from separatrix.networks import Frame, fused, kernels
 
 ACTIVATIONS = [sx.ReLU(), sx.ClippedReLU(0.7), sx.Tanh(), sx.LSA(0.4)]
 NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
@@ -24,7 +24,7 @@ NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
     "grouped": (sx.CNN(3, 5, groups=2), (8, 1)),
     "local": (sx.LCN(3, 6), (8, 1)),
 }
-TILES = [(64, 4), (32, 6), (128, 5), (32, 1), (64, 4, fused.Tiles(32)), (32, 32)]  # rows, units, the second kernel's
+TILES = [(64, 4), (32, 6), (128, 5), (32, 1), (64, 4, 32), (32, 32)]  # rows, units, the second kernel's
 ROWS = 75  # two tiles of 64 and three of 32, the last not full
 # Float32 keeps 6e-8 of a number. Outputs, gradients and products here are sums of at most about 20,000 terms (75 rows, 9 windows, 5 filters,
 # 6 numbers), of either sign and in another order: 1e-5 of the largest entry is 170 such roundings, about the square root of that many
@@ -33,12 +33,12 @@ TOLERANCE = 1e-5
 
 
 @contextlib.contextmanager
-def kernels(tiles):
+def tiled(tiles):
     """Within, kernels with these tiles are used for every network that they can hold; with None, none are."""
     with pytest.MonkeyPatch.context() as patch, fused.asked_for(tiles is not None):
         patch.setattr(fused, "LEAST_UNITS", 1)
         if tiles is not None:
-            patch.setattr(fused, "tiles_for", lambda span, rows: fused.Tiles(*tiles))
+            patch.setattr(fused, "tiles_for", lambda span, rows: kernels.Tiles(*tiles))
         yield
 
 
@@ -58,7 +58,7 @@ def derivatives(tiles, network, shape, params, along, x, y, within=None):
     """Scores, gradient and a Hessian-vector product of the training loss, linearised as the sharpness probe does."""
     layout, learner = network.layout(shape, within), sx.Learner(0.1, 1, "squared")
     rows = Rows(layout.cut(x), y, jnp.full(len(y), 1 / len(y), x.dtype))
-    with kernels(tiles):
+    with tiled(tiles):
         slope, product = jax.linearize(jax.grad(lambda p: empirical_loss(learner, network, layout, p, rows)), params)
         return network.scores(params, rows.patches, layout), slope, product(along)
 
@@ -87,14 +87,14 @@ CASES = [*itertools.product(TILES, SIZES[:2]), *itertools.product([TILES[0], TIL
 
 
 @pytest.mark.parametrize(("tiles", "sizes"), CASES)
-def test_kernels_are_the_plain_function(tiles, sizes):
+def test_kernelsare_the_plain_function(tiles, sizes):
     (groups, positions, width, span, rows, bias), rng = sizes, np.random.default_rng(1)
     sizes = (groups, width, span), (groups, width), (positions, width), (positions, span, rows)
     weights, shift, coefficients, patches = (jnp.asarray(rng.standard_normal(size), jnp.float32) for size in sizes)
     given, slope = (weights, shift if bias else None, coefficients), jnp.asarray(rng.standard_normal(rows), jnp.float32)
     with jax.default_matmul_precision("float32"):
         expected, pull = jax.vjp(lambda *p: fused.plain(jax.nn.relu, *p), *given, patches)
-    found, pull_fused = jax.vjp(lambda *p: fused.outputs(*p, tiles=fused.Tiles(*tiles)), *given, patches)
+    found, pull_fused = jax.vjp(lambda *p: fused.outputs(*p, tiles=kernels.Tiles(*tiles)), *given, patches)
     close((found, pull_fused(slope)), (expected, pull(slope)))
 
 
@@ -105,9 +105,9 @@ def test_windows_longer_than_a_warp_can_sum_are_refused():
 
 def test_signs_are_bits_of_a_row_in_the_order_of_units_and_a_unit_at_zero_is_not_active():
     weights = jnp.array([[[1.0], [-1.0], [0.0], [2.0], [-3.0], [0.5]]])  # two blocks of three units
-    cut = fused._cut(fused.Tiles(32, 3), weights, jnp.ones((2, 1, 33)))
+    cut = kernels.cut_of(kernels.Tiles(32, 3), weights, jnp.ones((2, 1, 33)))
     given = jax.tree_util.Partial(jax.nn.relu), weights, None, jnp.ones((2, 6)), jnp.ones((2, 1, 33)).at[1].set(-1.0)
-    active = fused._there(cut, True, *given)[1]
+    active = kernels.there(cut, True, *given)[1]
     expected = np.broadcast_to(np.array([[0b001, 0b010], [0b101, 0b010]])[:, :, None], (2, 2, 33))
     np.testing.assert_array_equal(active, expected)
 
@@ -115,7 +115,7 @@ def test_signs_are_bits_of_a_row_in_the_order_of_units_and_a_unit_at_zero_is_not
 def test_the_activations_numbers_have_gradients():
     rng = np.random.default_rng(2)
     given = [jnp.asarray(rng.standard_normal(size), jnp.float32) for size in ((1, 3, 4), (1, 3), (2, 3), (2, 4, 40))]
-    found = jax.grad(lambda function: fused.outputs(*given, function, fused.Tiles(64, 4)).sum())(sx.LSA(0.4))
+    found = jax.grad(lambda function: fused.outputs(*given, function, kernels.Tiles(64, 4)).sum())(sx.LSA(0.4))
     close(found, jax.grad(lambda function: fused.plain(function, *given).sum())(sx.LSA(0.4)))
 
 
@@ -147,7 +147,7 @@ def trial_below_the_edge():
 def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypatch):
     trial, rows = trial_below_the_edge(), {}
     asked = []
-    monkeypatch.setattr(fused, "_call", lambda *given, own=fused._call: asked.append(given[1]) or own(*given))
+    monkeypatch.setattr(kernels, "_call", lambda *given, own=kernels._call: asked.append(given[1]) or own(*given))
     for name, operations in {"product": np.inf, "fused": 0.0}.items():
         monkeypatch.setitem(engine.KERNELS, jax.default_backend(), operations)
         programs = sx.engine.Programs()
@@ -159,14 +159,14 @@ def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypat
         np.testing.assert_allclose(rows["fused"][i][f"trace.{name}"], rows["product"][i][f"trace.{name}"], rtol=1e-4)
 
 
-def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so(monkeypatch):
+def test_where_kernelsdo_not_compile_a_program_is_made_without_them_and_says_so(monkeypatch):
     def fail(*_):
         raise NotImplementedError("no such device")
 
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     expected = sx.engine.Programs().run([trial], trial, 1)
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
-    monkeypatch.setattr(fused, "_call", fail)
+    monkeypatch.setattr(kernels, "_call", fail)
     programs = sx.engine.Programs()
     with pytest.warns(UserWarning, match="a program was made without kernels, which did not compile: no such device"):
         assert programs.run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
@@ -175,7 +175,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
 
 def test_small_programs_have_no_kernels(monkeypatch):
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 1e13)
-    monkeypatch.setattr(fused, "_call", lambda *_: pytest.fail("a kernel"))
+    monkeypatch.setattr(kernels, "_call", lambda *_: pytest.fail("a kernel"))
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     sx.engine.Programs().run([trial], trial, 1)
 
@@ -191,7 +191,7 @@ def test_units_are_not_kept_for_the_way_back():
     network, shape, rows = sx.CNN(3, 7, readout="pooled"), (8, 1), 33
     layout, params = network.layout(shape), network.init(jax.random.key(0), shape)
     patches = layout.cut(jnp.ones((rows, *shape)))
-    with kernels((64, 7)):
+    with tiled((64, 7)):
         back = jax.vjp(lambda p: network.scores(p, patches, layout), params)[1]
     assert max(leaf.size for leaf in jax.tree.leaves(back)) <= patches.size < rows * layout.windows.positions * 7
 

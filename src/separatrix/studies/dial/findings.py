@@ -87,7 +87,7 @@ def _pays(s: DialSettings, results: Results, claim: Claim, better: str, worse: s
         if (ratio := label_gap(s, results, source, worse, better)) is not None
     ]
     reason = f"judged on accuracies with all labels at {_told(where)}, paired by seed, intervals widened for their number; what it saves in labels is told beside"
-    return _finding(s, claim, [decide_above(each, 0.0) for each in judged], reason, [*judged, *extra])
+    return _finding(s, claim, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *extra])
 
 
 def _loses(s: DialSettings, results: Results) -> Finding:
@@ -102,7 +102,7 @@ def _loses(s: DialSettings, results: Results) -> Finding:
         f"judged at {_told(where)}: by how much the LCN's lead over the FCN is smaller on permuted pixels (other seeds' rows, so not paired), intervals "
         "widened for their number; a lead that remains is not the locality of images"
     )
-    return _finding(s, LOSES, [decide_above(each, 0.0) for each in judged], reason, [*judged, *beside])
+    return _finding(s, LOSES, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *beside])
 
 
 def _indifferent(s: DialSettings, results: Results) -> Finding:
@@ -120,12 +120,24 @@ def _indifferent(s: DialSettings, results: Results) -> Finding:
             )
         )
     reason = f"judged at {_told(where)}: supported where the whole interval lies within ±{s.margin:g}, refuted where it lies outside; intervals widened for their number"
-    return _finding(s, INDIFFERENT, verdicts, reason, evidence)
+    return _finding(s, INDIFFERENT, where, verdicts, reason, evidence)
 
 
-def _finding(s: DialSettings, claim: Claim, verdicts: list[Verdict], reason: str, evidence: list[Evidence]) -> Finding:
+def one_by_one(where: list[tuple[str, int]], verdicts: list[Verdict]) -> str:
+    """What each data set and depth says by itself, in words.
+
+    >>> one_by_one([("cifar10", 1), ("cifar10", 2), ("mnist", 1)], ["supported", "supported", "undecided"])
+    'supported at cifar10, depth 1; cifar10, depth 2, undecided at mnist, depth 1'
+    """
+    parts = {verdict: [place for place, each in zip(where, verdicts) if each == verdict] for verdict in dict.fromkeys(verdicts)}
+    return ", ".join(f"{verdict} at {_told(places)}" for verdict, places in parts.items())
+
+
+def _finding(
+    s: DialSettings, claim: Claim, where: list[tuple[str, int]], verdicts: list[Verdict], reason: str, evidence: list[Evidence]
+) -> Finding:
     outside = "" if "cifar10" in s.chosen_sources() else f"the images of {', '.join(s.chosen_sources())} instead of CIFAR-10"
-    return Finding(claim, all_of(verdicts), reason, not outside, tuple(evidence), outside)
+    return Finding(claim, all_of(verdicts), f"{reason}. One by one: {one_by_one(where, verdicts)}", not outside, tuple(evidence), outside)
 
 
 def paired(results: Results, source: str, depth: int, first: str, second: str, permuted: bool = False) -> np.ndarray:
