@@ -1,11 +1,14 @@
-"""Products of many small matrices in several precisions: ms for the two products of a training step, and how exact they are.
+"""Steps of many fully connected networks with their products made in several ways: ms a step, and how exact the products are.
 
-    python benchmarks/products.py                      # on a GPU; half a minute
-    python benchmarks/products.py --networks 2         # anywhere; what a device does not know says so in its line
+    python benchmarks/products.py                                  # on a GPU; a minute
+    python benchmarks/products.py --shapes tiny --steps 3          # anywhere; what a device does not know says so in its line
 
-The shapes are those of the fully connected networks of `networks.py`: z = w x forward and z xᵀ for the gradient, of all networks together,
-many in one compiled loop. "float32" is what the package pins. The next two make a float32 product of several on tensor cores: three of
-TF32 parts, or six of bfloat16 parts. The error is the largest of z, against float64, as a share of its root mean square.
+A step is the gradient of the logistic loss of all networks together (rectifiers, a trained readout) and their update, many in one compiled
+loop. Its two large products are z = w x forward and g xᵀ for the weights' gradient. "float32" is what the package pins. The next three make a
+float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three products of parts that are
+added; and one product three times as long, with parts side by side along the axis that is summed over ("once": inputs are split before the loop).
+"blocks" is float32 with the weights' gradient in blocks that a library's tiles of 128 divide. Errors are the largest of z and of the
+gradient of the first network, against float64, as a share of the root mean square. The share of the peak is that of the two products.
 """
 
 import argparse
@@ -13,80 +16,175 @@ import concurrent.futures
 import functools
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.lax import DotAlgorithmPreset, Precision
 
-PRECISIONS = {"float32": "float32", "3 of TF32": "TF32_TF32_F32_X3", "6 of bfloat16": "BF16_BF16_F32_X6", "TF32": "TF32_TF32_F32"}
-WIDTHS, INPUTS, ROWS, STEPS = (64, 400), 400, 512, 40
+from networks import matmul_peak
+
+# networks, units, inputs, rows: those of `floors.py`
+SHAPES = {
+    "FCN-20": (256, 20, 400, 512), "FCN-64": (256, 64, 400, 512), "FCN-400": (256, 400, 400, 512), "signal-FCN": (8, 30, 900, 27_000),
+    "sphere-FCN": (5, 256, 400, 1024), "tiny": (2, 140, 150, 32),
+}  # fmt: skip
+WAYS = ("float32", "TF32 x 3 (XLA's)", "three of TF32", "one of TF32", "one of TF32, once", "blocks", "TF32")
+TILE = 128
+Product = Callable[[Any, Any, int], Any]  # of two arrays of all networks, summed over their last axis and over the given one of the second
 
 
-def drawn(networks: int, width: int) -> tuple[Any, Any]:
-    """Weights and inputs of all networks."""
-    keys = jax.random.split(jax.random.key(width))
-    return jax.random.normal(keys[0], (networks, width, INPUTS)) / INPUTS**0.5, jax.random.normal(keys[1], (networks, INPUTS, ROWS))
+def dot(precision: Any, a: Any, b: Any, axis: int) -> Any:
+    """The plain product."""
+    return jax.lax.dot_general(a, b, (((2,), (axis,)), ((0,), (0,))), precision=precision)
 
 
-def steps_of(precision: str, w: Any, x: Any) -> tuple[Any, Any]:
-    """Weights after the steps, and the first step's product."""
-    product = functools.partial(jnp.matmul, precision=precision)
+def parts(numbers: Any) -> tuple[Any, Any]:
+    """Two numbers that TF32 can hold, the second rounded."""
+    large = jax.lax.reduce_precision(numbers, exponent_bits=8, mantissa_bits=10)
+    return large, jax.lax.reduce_precision(numbers - large, exponent_bits=8, mantissa_bits=10)
+
+
+def three(a: Any, b: Any, axis: int) -> Any:
+    """Three products of parts, added; that of the small parts is left out."""
+    (large, small), (other, little) = parts(a), parts(b)
+    one = functools.partial(dot, Precision.HIGH)
+    return one(large, other, axis) + (one(small, other, axis) + one(large, little, axis))
+
+
+def beside(b: Any, axis: int) -> Any:
+    """The second array of one long product: its parts along the axis that is summed over."""
+    large, small = parts(b)
+    return jnp.concatenate([large, large, small], axis)
+
+
+def long(a: Any, b: Any, axis: int) -> Any:
+    """One product with an array whose parts lie side by side already."""
+    large, small = parts(a)
+    return dot(Precision.HIGH, jnp.concatenate([large, small, large], 2), b, axis)
+
+
+def blocks(a: Any, b: Any, axis: int) -> Any:
+    """The weights' gradient in blocks; other products as they are."""
+    cut, whole = a.shape[1] // TILE * TILE, functools.partial(dot, Precision.HIGHEST)
+    if axis != 2:
+        return whole(a, b, axis)
+    inner = b.shape[1] // TILE * TILE
+    rows = [
+        jnp.concatenate([whole(some, b[:, :inner], 2), whole(some, b[:, inner:], 2)], 2) for some in (a[:, :cut], a[:, cut:]) if some.size
+    ]
+    return jnp.concatenate(rows, 1)
+
+
+def product_of(way: str, x: Any) -> Product:
+    """The product of some array with the inputs, in one of the ways."""
+    plain = {"float32": Precision.HIGHEST, "TF32": Precision.HIGH, "TF32 x 3 (XLA's)": DotAlgorithmPreset.TF32_TF32_F32_X3}
+    if way in plain:
+        return functools.partial(dot, plain[way])
+    if way == "one of TF32, once":
+        split = {axis: beside(x, axis) for axis in (1, 2)}
+        return lambda a, _, axis: long(a, split[axis], axis)
+    return {"three of TF32": three, "one of TF32": lambda a, b, axis: long(a, beside(b, axis), axis), "blocks": blocks}[way]
+
+
+def steps_of(way: str, steps: int, w: Any, c: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Parameters after the steps, and z and the weights' gradient of the first network before them."""
+    product = product_of(way, x)
+
+    def slopes(w: Any, c: Any) -> Any:
+        z = product(w, x, 1)
+        active = jnp.maximum(z, 0)
+        out = jnp.einsum("nu,nur->nr", c, active, precision="highest")
+        pull = -y * jax.nn.sigmoid(-y * out) / y.shape[1]
+        through = jnp.where(z > 0, c[:, :, None] * pull[:, None, :], 0)
+        return z, product(through, x, 2), jnp.einsum("nr,nur->nu", pull, active, precision="highest")
 
     def step(_: Any, now: Any) -> Any:
-        return now + 1e-9 * product(product(now, x), x.mT)  # depends on the time before, or it would be computed once
+        _, of_w, of_c = slopes(*now)
+        return now[0] - 0.1 * of_w, now[1] - 0.1 * of_c
 
-    return jax.lax.fori_loop(0, STEPS, step, w), product(w[0], x[0])
+    z, of_w, _ = slopes(w, c)
+    return jax.lax.fori_loop(0, steps, step, (w, c)), (z[0], of_w[0])
 
 
-def compiled(precision: str, given: Any) -> Any:
+def drawn(networks: int, width: int, inputs: int, rows: int) -> tuple[Any, ...]:
+    """Weights, readouts, inputs and labels of all networks."""
+    keys = jax.random.split(jax.random.key(1), 4)
+    w = jax.random.normal(keys[0], (networks, width, inputs)) / inputs**0.5
+    c = jax.random.normal(keys[1], (networks, width)) / width**0.5
+    return w, c, jax.random.normal(keys[2], (networks, inputs, rows)), jnp.sign(jax.random.normal(keys[3], (networks, rows)))
+
+
+def compiled(way: str, steps: int, given: Any) -> Any:
     """The program, or the sentence that says why there is none."""
+    from separatrix.engine.programs import compiled as with_options
+
     try:
-        return jax.jit(functools.partial(steps_of, precision)).lower(*given).compile()
-    except Exception as error:  # a device that does not know a precision is a result, too
+        return with_options(jax.jit(functools.partial(steps_of, way, steps)).lower(*given), operations=1.0)
+    except Exception as error:  # a device that does not know a way is a result, too
         return f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:120]
 
 
-def measure(program: Any, given: Any) -> dict[str, float]:
-    """Milliseconds a step, the best of three runs, and the error of a product."""
-    w, x = (np.asarray(each[0], np.float64) for each in given)
-    found, seconds = np.asarray(program(*given)[1], np.float64), []
+def errors_of(found: Any, given: Any) -> tuple[float, float]:
+    """How far z and the gradient are from float64; the gradient at the signs of the z that was found."""
+    w, c, x, y = (np.asarray(each[0], np.float64) for each in given)
+    z, of_w = (np.asarray(each, np.float64) for each in found)
+    exact = w @ x
+    pull = -y / (1 + np.exp(y * (c @ np.maximum(exact, 0)))) / y.size
+    slope = np.where(z > 0, c[:, None] * pull, 0) @ x.T
+    return _share(z, exact), _share(of_w, slope)
+
+
+def _share(found: Any, exact: Any) -> float:
+    return float(np.abs(found - exact).max() / np.sqrt(np.mean(exact**2)))
+
+
+def measure(program: Any, given: Any, steps: int) -> dict[str, float]:
+    """Milliseconds a step, the best of three runs, and the errors."""
+    of_z, of_gradient = errors_of(program(*given)[1], given)
+    seconds = []
     for _ in range(3):
         begin = time.perf_counter()
         jax.block_until_ready(program(*given))
         seconds.append(time.perf_counter() - begin)
-    return {"step_ms": 1e3 * min(seconds) / STEPS, "error": float(np.abs(found - w @ x).max() / np.sqrt(np.mean((w @ x) ** 2)))}
+    return {"step_ms": 1e3 * min(seconds) / (steps + 1), "error_of_z": of_z, "error_of_gradient": of_gradient}
 
 
 def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--networks", type=int, default=256, help="networks together")
+    arguments.add_argument("--shapes", default="FCN-20,FCN-64,FCN-400,signal-FCN,sphere-FCN", help=f"shapes among {', '.join(SHAPES)}")
+    arguments.add_argument("--steps", type=int, default=40, help="steps of a run")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
-    if given.networks < 1:
-        arguments.error("--networks must be at least 1")
-    data = {width: drawn(given.networks, width) for width in WIDTHS}
+    wanted = given.shapes.split(",")
+    if unknown := [name for name in wanted if name not in SHAPES]:
+        arguments.error(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
+    if given.steps < 1:
+        arguments.error("--steps must be at least 1")
+    peak, data = matmul_peak(jax.default_backend()), {name: drawn(*SHAPES[name]) for name in wanted}
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        making = {(w, name): pool.submit(compiled, spelled, data[w]) for w in WIDTHS for name, spelled in PRECISIONS.items()}
-    print(
-        f"{jax.devices()[0].device_kind}, JAX {jax.__version__}\n\n| width | precision | ms a step | TFLOP/s | error |\n|---|---|---|---|---|"
-    )
+        making = {(name, way): pool.submit(compiled, way, given.steps, data[name]) for name in wanted for way in WAYS}
+    print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in float32 products\n")
+    print("| shape | way | ms a step | share of peak | error of z | error of the gradient |\n|---|---|---|---|---|---|")
     found = []
-    for (width, name), future in making.items():
-        program = future.result()
-        one: dict[str, Any] = {"width": width, "precision": name}
+    for (name, way), future in making.items():
+        program, (networks, width, inputs, rows) = future.result(), SHAPES[name]
+        one: dict[str, Any] = {"shape": name, "way": way}
         found.append(one)
         if isinstance(program, str):
             one["failed"] = program
-            print(f"| {width} | {name} | {program} | | |", flush=True)
+            print(f"| {name} | {way} | {program} | | | |", flush=True)
             continue
-        one |= measure(program, data[width])
-        rate = 4e-9 * given.networks * width * INPUTS * ROWS / one["step_ms"]
-        print(f"| {width} | {name} | {one['step_ms']:.4f} | {rate:.1f} | {one['error']:.1e} |", flush=True)
+        one |= measure(program, data[name], given.steps)
+        one["share_of_peak"] = 4e3 * networks * width * inputs * rows / one["step_ms"] / peak
+        errors = f"{one['error_of_z']:.1e} | {one['error_of_gradient']:.1e}"
+        print(f"| {name} | {way} | {one['step_ms']:.4f} | {one['share_of_peak']:.1%} | {errors} |", flush=True)
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:
-            json.dump({"benchmark": "products", "device": jax.devices()[0].device_kind, "found": found}, file, indent=1)
+            json.dump({"benchmark": "products", "device": jax.devices()[0].device_kind, "peak": peak, "found": found}, file, indent=1)
 
 
 if __name__ == "__main__":
