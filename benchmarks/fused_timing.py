@@ -49,7 +49,10 @@ TINY = {
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
     "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
 }
-TILES = [Tiles(rows=there, back=back) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]]
+TILES = [
+    *[Tiles(rows=there, back=back) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]],
+    *[Tiles(rows=there, back=back, numbers=most) for there, back, most in [(128, 256, 10), (128, 512, 5), (256, 256, 5), (256, 512, 5)]],
+]
 STEPS, RATE = 40, 0.1
 
 
@@ -139,7 +142,7 @@ def words_of(tiles: Tiles | None) -> str:
     """Tiles in a few words."""
     if tiles is None:
         return "product"
-    return f"fused, {tiles.rows} rows, back {tiles.back}, {tiles.units} units"
+    return f"fused, {tiles.rows} rows, back {tiles.back}, {tiles.units} units" + f", {tiles.numbers} numbers" * (tiles.numbers < fused.SPAN)
 
 
 def small(tiles: Tiles) -> Tiles:

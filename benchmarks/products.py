@@ -6,8 +6,8 @@
 A step is the gradient of the logistic loss of all networks together (rectifiers, a trained readout) and their update, many in one compiled
 loop. Its two large products are z = w x forward and g xᵀ for the weights' gradient. "float32" is what the package pins. The next three make a
 float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three products of parts that are
-added; and one product three times as long, with parts side by side along the axis that is summed over ("once": inputs are split before the loop).
-"blocks" is float32 with the weights' gradient in blocks that a library's tiles of 128 divide. Errors are the largest of z and of the
+added; and one product three times as long, with parts side by side along the axis that is summed over ("inputs once": they are split before the loop).
+"blocks" is float32 with the weights' gradient in blocks that a library's tiles of 128 divide; "rows first" has inputs stored row by row. Errors are the largest of z and of the
 gradient of the first network, against float64, as a share of the root mean square. The share of the peak is that of the two products.
 """
 
@@ -31,7 +31,17 @@ SHAPES = {
     "FCN-20": (256, 20, 400, 512), "FCN-64": (256, 64, 400, 512), "FCN-400": (256, 400, 400, 512), "signal-FCN": (8, 30, 900, 27_000),
     "sphere-FCN": (5, 256, 400, 1024), "tiny": (2, 140, 150, 32),
 }  # fmt: skip
-WAYS = ("float32", "TF32 x 3 (XLA's)", "three of TF32", "one of TF32", "one of TF32, once", "blocks", "TF32")
+WAYS = (
+    "float32",
+    "blocks",
+    "rows first",
+    "other way around",
+    "TF32 x 3 (XLA's)",
+    "three of TF32",
+    "one of TF32",
+    "one of TF32 (inputs once)",
+    "TF32",
+)
 TILE = 128
 Product = Callable[[Any, Any, int], Any]  # of two arrays of all networks, summed over their last axis and over the given one of the second
 
@@ -83,7 +93,11 @@ def product_of(way: str, x: Any) -> Product:
     plain = {"float32": Precision.HIGHEST, "TF32": Precision.HIGH, "TF32 x 3 (XLA's)": DotAlgorithmPreset.TF32_TF32_F32_X3}
     if way in plain:
         return functools.partial(dot, plain[way])
-    if way == "one of TF32, once":
+    exact = functools.partial(dot, Precision.HIGHEST)
+    if way == "rows first":
+        first = jax.lax.optimization_barrier(jnp.swapaxes(x, 1, 2))
+        return lambda a, _, axis: exact(a, first, 3 - axis)
+    if way == "one of TF32 (inputs once)":
         split = {axis: beside(x, axis) for axis in (1, 2)}
         return lambda a, _, axis: long(a, split[axis], axis)
     return {"three of TF32": three, "one of TF32": lambda a, b, axis: long(a, beside(b, axis), axis), "blocks": blocks}[way]
@@ -156,17 +170,21 @@ def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--shapes", default="FCN-20,FCN-64,FCN-400,signal-FCN,sphere-FCN", help=f"shapes among {', '.join(SHAPES)}")
+    arguments.add_argument("--ways", default=",".join(WAYS), help=f"ways among {', '.join(WAYS)}")
     arguments.add_argument("--steps", type=int, default=40, help="steps of a run")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         arguments.error(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
+    ways = given.ways.split(",")
+    if unknown := [way for way in ways if way not in WAYS]:
+        arguments.error(f"the ways must be among {', '.join(WAYS)}, got {', '.join(unknown)}")
     if given.steps < 1:
         arguments.error("--steps must be at least 1")
     peak, data = matmul_peak(jax.default_backend()), {name: drawn(*SHAPES[name]) for name in wanted}
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        making = {(name, way): pool.submit(compiled, way, given.steps, data[name]) for name in wanted for way in WAYS}
+        making = {(name, way): pool.submit(compiled, way, given.steps, data[name]) for name in wanted for way in ways}
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in float32 products\n")
     print("| shape | way | ms a step | share of peak | error of z | error of the gradient |\n|---|---|---|---|---|---|")
     found = []

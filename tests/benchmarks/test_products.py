@@ -24,7 +24,7 @@ def test_parts_are_numbers_of_tf32_and_hold_a_float32_number_to_its_last_bits(pr
     np.testing.assert_allclose(large.astype(np.float64) + small, np.asarray(numbers, np.float64), rtol=2.0**-23)
 
 
-@pytest.mark.parametrize("way", ["float32", "three of TF32", "one of TF32", "one of TF32, once", "blocks", "TF32"])
+@pytest.mark.parametrize("way", ["float32", "three of TF32", "one of TF32", "one of TF32 (inputs once)", "blocks", "rows first", "TF32"])
 def test_every_way_is_the_product_and_its_gradient(products, way):
     given = products.drawn(2, 140, 150, 40)  # units and inputs that a tile of 128 does not divide
     _, found = jax.jit(lambda *given: products.steps_of(way, 1, *given))(*given)
@@ -34,7 +34,11 @@ def test_every_way_is_the_product_and_its_gradient(products, way):
 
 
 def test_nonsense_gets_a_sentence(products, monkeypatch, capsys):
-    for wrong, sentence in ((["--shapes", "cube"], "the shapes must be among"), (["--steps", "0"], "--steps must be at least 1")):
+    for wrong, sentence in (
+        (["--shapes", "cube"], "the shapes must be among"),
+        (["--ways", "none"], "the ways must be among"),
+        (["--steps", "0"], "--steps must be at least 1"),
+    ):
         monkeypatch.setattr("sys.argv", ["products.py", *wrong])
         with pytest.raises(SystemExit):
             products.main()

@@ -24,7 +24,7 @@ NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
     "grouped": (sx.CNN(3, 5, groups=2), (8, 1)),
     "local": (sx.LCN(3, 6), (8, 1)),
 }
-TILES = [(64, 4), (32, 6), (128, 5), (32, 1), (64, 4, 32), (32, 32)]  # rows, units, the second kernel's
+TILES = [(64, 4), (32, 6), (128, 5), (32, 1), (64, 4, 32), (32, 32, 0, 2)]  # rows, units, the second kernel's rows and numbers of a window
 ROWS = 75  # two tiles of 64 and three of 32, the last not full
 # Float32 keeps 6e-8 of a number. Outputs, gradients and products here are sums of at most about 20,000 terms (75 rows, 9 windows, 5 filters,
 # 6 numbers), of either sign and in another order: 1e-5 of the largest entry is 170 such roundings, about the square root of that many
@@ -83,7 +83,7 @@ def test_outputs_gradients_and_hessian_products_are_those_of_the_ordinary_spelli
 
 # Rows that fill every tile need no masks; 30 numbers, a bias and a coefficient are as many sums as a warp has threads.
 SIZES = [(1, 3, 5, 4, 75, True), (2, 2, 20, 20, 64, False), (2, 2, 6, 30, 192, True), (1, 2, 5, 27, 100, False)]
-CASES = [*itertools.product(TILES, SIZES[:2]), *itertools.product([TILES[0], TILES[1], TILES[4]], SIZES[2:])]
+CASES = [*itertools.product(TILES, SIZES[:2]), *itertools.product([TILES[0], TILES[4], (32, 6, 64, 10)], SIZES[2:])]
 
 
 @pytest.mark.parametrize(("tiles", "sizes"), CASES)

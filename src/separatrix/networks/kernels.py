@@ -27,6 +27,7 @@ class Tiles(NamedTuple):
     rows: int = 128  # of a program, a power of two, at least a warp's
     units: int = 32  # of a program: at most so many, a divisor of the width
     back: int = 0  # rows of a program of the second kernel; 0: as many
+    numbers: int = SPAN  # of a window, at most so many, a divisor: what a program of the second kernel holds of rectifiers' windows
     interpret: bool | None = None  # None: where there is no GPU
 
 
@@ -51,6 +52,7 @@ class Cut(NamedTuple):
     tile: int
     units: int
     own: bool  # whether every position has weights of its own
+    parts: int  # of a window, each a program's, on the way back from signs
     interpret: bool
 
     @property
@@ -88,7 +90,8 @@ def cut_of(tiles: Tiles, weights: Any, patches: Any, second: bool = False) -> Cu
     interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
     # Both kernels have the same units, whose signs one leaves for the other.
     tile = tiles.back or tiles.rows if second else tiles.rows
-    return Cut(positions, width, span, rows, tile, divisor(width, min(tiles.units, WARP)), len(weights) > 1, interpret)
+    units, parts = divisor(width, min(tiles.units, WARP)), span // divisor(span, tiles.numbers)
+    return Cut(positions, width, span, rows, tile, units, len(weights) > 1, parts, interpret)
 
 
 def divisor(number: int, most: int) -> int:
@@ -120,8 +123,15 @@ def back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def back_of_signs(cut: Cut, biased: bool, active: Any, patches: Any, slope: Any) -> Any:
     """Slopes of active units, summed with their windows and by themselves if there are biases, by blocks of rows and positions."""
-    out, names = [_sums_of(cut, cut.span + biased, patches)], ("rows of blocks", "patches", "rows")
-    return _call(cut, "signs_back", _signs_back, None, names, (active, patches, slope), out)[0]
+    # Part of a window is a window to this kernel: it does not need the others, as it does not compute units.
+    some = cut._replace(positions=cut.positions * cut.parts, span=cut.span // cut.parts)
+    given = active, patches.reshape(some.positions, some.span, cut.rows), slope
+    sums = _call(some, "signs_back", _signs_back, None, ("signs", "patches", "rows"), given, [_sums_of(some, some.span + biased, patches)])[
+        0
+    ]
+    apart = sums.reshape(len(sums), cut.positions, cut.parts, cut.width, some.span + biased)
+    of_windows = jnp.moveaxis(apart[..., : some.span], 2, 3).reshape(len(sums), cut.positions, cut.width, cut.span)
+    return jnp.concatenate([of_windows, apart[:, :, 0, :, some.span :]], 3)
 
 
 def _sums_of(cut: Cut, sums: int, patches: Any) -> Any:
@@ -141,6 +151,7 @@ def _call(cut: Cut, name: str, body: Any, activation: Any, names: tuple[str, ...
         "patches": lambda _: pl.BlockSpec((None, cut.span, cut.tile), lambda u, r, p: (p, 0, r)),
         "rows": lambda _: pl.BlockSpec((cut.tile,), lambda u, r, p: (r,)),
         "rows of blocks": lambda _: pl.BlockSpec((None, None, cut.tile), lambda u, r, p: (u, p, r)),
+        "signs": lambda _: pl.BlockSpec((None, None, cut.tile), lambda u, r, p: (u, p // cut.parts, r)),
         "sums": lambda of: pl.BlockSpec((None, None, cut.units, of.shape[3]), lambda u, r, p: (r, p, u, 0)),
     }
     numbers, tree = jax.tree.flatten(activation)
