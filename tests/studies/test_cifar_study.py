@@ -1,5 +1,6 @@
 """The study `cifar`: its verdict, and a tiny run."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -77,8 +78,13 @@ def test_networks_have_the_papers_depths_and_fit_the_images():
 
 def test_conditions_and_settings():
     assert "embedded-digits instead of CIFAR-10" in S.outside()
-    assert CifarSettings(source="cifar10", depths=(2, 4, 6), epochs=125).outside() == ""
+    assert CifarSettings(source="cifar10", depths=(2, 4, 6), epochs=125, most_steps=0).outside() == ""
     assert S.steps() == 487  # 24 passes over 1297 images in batches of 64
+    assert "24 epochs instead of 125" in S.outside()
+    short = dataclasses.replace(S, most_steps=100)  # 6400 rows
+    assert short.steps() == 100
+    assert "4.9 epochs instead of 125" in short.outside()
+    assert not SCALES["full"].most_steps
     with pytest.raises(SeparatrixError, match="the `cnn_widths` of cifar must be an integer >= 1, got 0"):
         find_study("cifar").settings("quick", 0, {"cnn_widths": "0"})
 

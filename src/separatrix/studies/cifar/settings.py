@@ -18,7 +18,8 @@ class CifarSettings:
     """What the study varies.
 
     `depths` count layers with weights, as the paper does: 2 is one hidden layer. `source` is a data set, or "auto": CIFAR-10 where it is
-    in the data folder, else the embedded digits. `control` runs the widest networks of the first depth on permuted pixels as well.
+    in the data folder, else the embedded digits. Training takes `epochs` passes over its images, but `most_steps` steps at most (0: no limit),
+    so that a scale that is quick with few images is so with many. `control` runs the widest networks of the first depth on permuted pixels as well.
 
     >>> CifarSettings(depths=(3,))
     Traceback (most recent call last):
@@ -31,6 +32,7 @@ class CifarSettings:
     fcn_widths: tuple[int, ...] = (4, 16, 64)
     seeds: int = 4
     epochs: int = 24
+    most_steps: int = 500
     batch: int = 64
     rate: float = 0.001
     test: int = 500
@@ -51,6 +53,7 @@ class CifarSettings:
         check_integer("cifar", "seeds", self.seeds, 2)
         for name in ("epochs", "batch", "test", "times"):
             check_integer("cifar", name, getattr(self, name), 1)
+        check_integer("cifar", "most_steps", self.most_steps, 0)
         check_number("cifar", "rate", self.rate, 0, open_low=True)
         check_choice("cifar", "precision", self.precision, ("float32", "tf32"))
 
@@ -70,14 +73,22 @@ class CifarSettings:
         return SHAPES[self.chosen_source()]
 
     def steps(self) -> int:
-        """The steps of training: as many rows as `epochs` passes over the training images hold."""
-        return max(1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch))
+        """The steps of training: as many rows as `epochs` passes over the training images hold, and `most_steps` at most.
+
+        >>> CifarSettings(source="embedded-digits").steps(), CifarSettings(source="embedded-digits", most_steps=100).steps()
+        (487, 100)
+        """
+        wanted = max(1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch))
+        return min(wanted, self.most_steps or wanted)
 
     def outside(self) -> str:
         """How these settings differ from what the paper says; empty where they do not."""
         parts = [] if self.chosen_source() == "cifar10" else [f"the images of {self.chosen_source()} instead of CIFAR-10"]
-        if self.epochs != PAPER["epochs"]:
-            parts.append(f"{self.epochs} epochs instead of {PAPER['epochs']}")
+        passes = self.epochs
+        if self.most_steps:
+            passes = min(passes, self.most_steps * self.batch / len(load(self.chosen_source()).train_y))
+        if passes != PAPER["epochs"]:
+            parts.append(f"{passes:.2g} epochs instead of {PAPER['epochs']}")
         if set(self.depths) != set(POOLS):
             parts.append(f"depths {', '.join(map(str, self.depths))} instead of 2, 4, 6")
         return ", ".join(parts)
@@ -85,13 +96,16 @@ class CifarSettings:
 
 SCALES = {
     "quick": CifarSettings(),
-    "laptop": CifarSettings(depths=(2, 4, 6), cnn_widths=(2, 4, 8, 16), fcn_widths=(4, 16, 64, 256), seeds=5, epochs=40, times=8),
+    "laptop": CifarSettings(
+        depths=(2, 4, 6), cnn_widths=(2, 4, 8, 16), fcn_widths=(4, 16, 64, 256), seeds=5, epochs=40, most_steps=1000, times=8
+    ),
     "full": CifarSettings(
         depths=(2, 4, 6),
         cnn_widths=(4, 16, 64, 128),
         fcn_widths=(4, 32, 256, 2048),
         seeds=3,
         epochs=125,
+        most_steps=0,
         batch=256,
         test=4000,  # activations of all test rows are held at once
         times=10,

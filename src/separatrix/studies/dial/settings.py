@@ -184,7 +184,7 @@ class DialSettings:
 
 
 SCALES = {
-    "quick": DialSettings(),
+    "quick": DialSettings(sources=("embedded-digits",)),
     "laptop": DialSettings(
         sources=("embedded-digits", "embedded-photographs"), whole_map=True, rates=(0.001, 0.003, 0.01), steps=1000, test=1000, times=8, margin=0.01
     ),
