@@ -112,6 +112,18 @@ def test_signs_are_bits_of_a_row_in_the_order_of_units_and_a_unit_at_zero_is_not
     np.testing.assert_array_equal(active, expected)
 
 
+def test_a_subclass_of_a_rectifier_is_not_taken_for_one():
+    class Softer(sx.ReLU):
+        """Half of it."""
+
+        def __call__(self, z):
+            return 0.5 * super().__call__(z) + z
+
+    given = [jnp.ones(size) for size in ((1, 3, 4), (1, 3), (2, 3), (2, 4, 40))]
+    found = jax.grad(lambda w: fused.outputs(w, *given[1:], Softer(), kernels.Tiles(64, 4)).sum())(given[0])
+    close(found, jax.grad(lambda w: fused.plain(Softer(), w, *given[1:]).sum())(given[0]))
+
+
 def test_the_activations_numbers_have_gradients():
     rng = np.random.default_rng(2)
     given = [jnp.asarray(rng.standard_normal(size), jnp.float32) for size in ((1, 3, 4), (1, 3), (2, 3), (2, 4, 40))]

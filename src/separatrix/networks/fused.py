@@ -126,7 +126,8 @@ _outputs.defvjp(_outputs_there, _outputs_back)
 
 
 def _rectifies(activation: Any) -> bool:
-    return isinstance(activation, ReLU) or (isinstance(activation, jax.tree_util.Partial) and activation.func is jax.nn.relu)
+    # A subclass may be another function.
+    return type(activation) is ReLU or (isinstance(activation, jax.tree_util.Partial) and activation.func is jax.nn.relu)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
