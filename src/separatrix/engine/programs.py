@@ -31,7 +31,8 @@ LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
-# Operations a call from which kernels (`separatrix.networks.fused`), which compile for several seconds more, are asked for.
+# Operations a call from which kernels (`separatrix.networks.fused`) are asked for. They compiled for several seconds more when this was set, and for
+# less than one since they were written anew: it could be lower.
 KERNELS = {"gpu": 1e13}
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
 TRACING = threading.Lock()

@@ -6,8 +6,8 @@ sums the units' gradients over its rows. It computes the units again, except for
 were active, which the first kernel leaves behind. What several programs contribute is written apart and summed afterwards, in a fixed
 order: there are no atomics.
 
-On an H200 a step takes .23 to .63 of the time, and compiling up to three times as long (`benchmarks/fused_timing.py`, `floors.py`), so that
-the engine asks for kernels (`asked_for`) where a program has much to do.
+On an H200 a step takes .23 to .61 of the time (`benchmarks/fused_timing.py`), and compiling up to 1.3 times as long (`floors.py`). The engine
+asks for kernels (`asked_for`) where a program has much to do.
 
 Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
 the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
