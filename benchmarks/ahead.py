@@ -137,6 +137,8 @@ def table(shapes: list[str], rows_and_numbers: list[tuple[int, int]], folder: Pa
                 binary = folder / "kernel.cubin"
                 told = subprocess.run([assemble, "-v", "-arch=sm_90a", str(file), "-o", str(binary)], capture_output=True, text=True).stderr
                 sass = subprocess.run([disassemble, "-c", str(binary)], capture_output=True, text=True).stdout
+                if "registers" not in told:
+                    sys.exit(f"ahead.py: ptxas made nothing of {name} with {rows} rows: {' '.join(told.split())[:200]}")
                 registers, spilled = (int(re.findall(rule, told)[0]) for rule in (r"Used (\d+) registers", r"(\d+) bytes spill stores"))
                 inside, outside = counted(sass)
                 kernel = re.findall(r"\.entry (\w+)", file.read_text())[0]

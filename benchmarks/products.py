@@ -4,11 +4,14 @@
     python benchmarks/products.py --shapes tiny --steps 3          # anywhere; what a device does not know says so in its line
 
 A step is the gradient of the logistic loss of all networks together (rectifiers, a trained readout) and their update, many in one compiled
-loop. Its two large products are z = w x forward and g xᵀ for the weights' gradient. "float32" is what the package pins. The next three make a
-float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three products of parts that are
-added; and one product three times as long, with parts side by side along the axis that is summed over ("inputs once": they are split before the loop).
-"blocks" is float32 with the weights' gradient in blocks that a library's tiles of 128 divide; "rows first" has inputs stored row by row. Errors are the largest of z and of the
-gradient of the first network, against float64, as a share of the root mean square. The share of the peak is that of the two products.
+loop. Its two large products are z = w x forward and g xᵀ for the weights' gradient. "float32" is what the package pins; "blocks" is the same with
+the weights' gradient in blocks that a library's tiles of 128 divide, and "rows first" with inputs stored row by row. Those with TF32 in their
+names, but for the last, make a float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three
+products of parts that are added; and one product three times as long, with parts side by side along the axis that is summed over ("inputs
+once": they are split before the loop).
+
+Errors are the largest of z and of the gradient of the first network, against float64, as a share of the root mean square; "z too large" is the
+mean of its error away from zero. The share of the peak is that of the two products.
 """
 
 import argparse
@@ -141,14 +144,14 @@ def compiled(way: str, steps: int, given: Any) -> Any:
         return f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:120]
 
 
-def errors_of(found: Any, given: Any) -> tuple[float, float]:
-    """How far z and the gradient are from float64; the gradient at the signs of the z that was found."""
+def errors_of(found: Any, given: Any) -> tuple[float, float, float]:
+    """How far z and the gradient are from float64, the gradient at the signs of the z that was found; and by how much z is too large on the average."""
     w, c, x, y = (np.asarray(each[0], np.float64) for each in given)
     z, of_w = (np.asarray(each, np.float64) for each in found)
     exact = w @ x
     pull = -y / (1 + np.exp(y * (c @ np.maximum(exact, 0)))) / y.size
     slope = np.where(z > 0, c[:, None] * pull, 0) @ x.T
-    return _share(z, exact), _share(of_w, slope)
+    return _share(z, exact), _share(of_w, slope), float(np.mean((z - exact) * np.sign(exact)) / np.sqrt(np.mean(exact**2)))
 
 
 def _share(found: Any, exact: Any) -> float:
@@ -157,13 +160,13 @@ def _share(found: Any, exact: Any) -> float:
 
 def measure(program: Any, given: Any, steps: int) -> dict[str, float]:
     """Milliseconds a step, the best of three runs, and the errors."""
-    of_z, of_gradient = errors_of(program(*given)[1], given)
+    of_z, of_gradient, too_large = errors_of(program(*given)[1], given)
     seconds = []
     for _ in range(3):
         begin = time.perf_counter()
         jax.block_until_ready(program(*given))
         seconds.append(time.perf_counter() - begin)
-    return {"step_ms": 1e3 * min(seconds) / (steps + 1), "error_of_z": of_z, "error_of_gradient": of_gradient}
+    return {"step_ms": 1e3 * min(seconds) / (steps + 1), "error_of_z": of_z, "error_of_gradient": of_gradient, "too_large": too_large}
 
 
 def main() -> None:
@@ -186,7 +189,7 @@ def main() -> None:
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         making = {(name, way): pool.submit(compiled, way, given.steps, data[name]) for name in wanted for way in ways}
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in float32 products\n")
-    print("| shape | way | ms a step | share of peak | error of z | error of the gradient |\n|---|---|---|---|---|---|")
+    print("| shape | way | ms a step | share of peak | error of z | error of the gradient | z too large |\n|---|---|---|---|---|---|---|")
     found = []
     for (name, way), future in making.items():
         program, (networks, width, inputs, rows) = future.result(), SHAPES[name]
@@ -194,11 +197,11 @@ def main() -> None:
         found.append(one)
         if isinstance(program, str):
             one["failed"] = program
-            print(f"| {name} | {way} | {program} | | | |", flush=True)
+            print(f"| {name} | {way} | {program} | | | | |", flush=True)
             continue
         one |= measure(program, data[name], given.steps)
         one["share_of_peak"] = 4e3 * networks * width * inputs * rows / one["step_ms"] / peak
-        errors = f"{one['error_of_z']:.1e} | {one['error_of_gradient']:.1e}"
+        errors = f"{one['error_of_z']:.1e} | {one['error_of_gradient']:.1e} | {one['too_large']:.1e}"
         print(f"| {name} | {way} | {one['step_ms']:.4f} | {one['share_of_peak']:.1%} | {errors} |", flush=True)
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:

@@ -87,7 +87,7 @@ CASES = [*itertools.product(TILES, SIZES[:2]), *itertools.product([TILES[0], TIL
 
 
 @pytest.mark.parametrize(("tiles", "sizes"), CASES)
-def test_kernelsare_the_plain_function(tiles, sizes):
+def test_kernels_are_the_plain_function(tiles, sizes):
     (groups, positions, width, span, rows, bias), rng = sizes, np.random.default_rng(1)
     sizes = (groups, width, span), (groups, width), (positions, width), (positions, span, rows)
     weights, shift, coefficients, patches = (jnp.asarray(rng.standard_normal(size), jnp.float32) for size in sizes)
@@ -171,7 +171,7 @@ def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypat
         np.testing.assert_allclose(rows["fused"][i][f"trace.{name}"], rows["product"][i][f"trace.{name}"], rtol=1e-4)
 
 
-def test_where_kernelsdo_not_compile_a_program_is_made_without_them_and_says_so(monkeypatch):
+def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so(monkeypatch):
     def fail(*_):
         raise NotImplementedError("no such device")
 

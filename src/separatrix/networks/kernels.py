@@ -86,6 +86,7 @@ class Cut(NamedTuple):
 
 
 def cut_of(tiles: Tiles, weights: Any, patches: Any, second: bool = False) -> Cut:
+    """How the work of the first kernel, or the second, is cut for arrays of these shapes."""
     (positions, span, rows), width = patches.shape, weights.shape[1]
     interpret = jax.default_backend() != "gpu" if tiles.interpret is None else tiles.interpret
     # Both kernels have the same units, whose signs one leaves for the other.
@@ -95,6 +96,11 @@ def cut_of(tiles: Tiles, weights: Any, patches: Any, second: bool = False) -> Cu
 
 
 def divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is not above `most`.
+
+    >>> divisor(20, 32), divisor(96, 32), divisor(37, 32)
+    (20, 32, 1)
+    """
     return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
 
 
@@ -126,9 +132,8 @@ def back_of_signs(cut: Cut, biased: bool, active: Any, patches: Any, slope: Any)
     # Part of a window is a window to this kernel: it does not need the others, as it does not compute units.
     some = cut._replace(positions=cut.positions * cut.parts, span=cut.span // cut.parts)
     given = active, patches.reshape(some.positions, some.span, cut.rows), slope
-    sums = _call(some, "signs_back", _signs_back, None, ("signs", "patches", "rows"), given, [_sums_of(some, some.span + biased, patches)])[
-        0
-    ]
+    out, names = [_sums_of(some, some.span + biased, patches)], ("signs", "patches", "rows")
+    sums = _call(some, "signs_back", _signs_back, None, names, given, out)[0]
     apart = sums.reshape(len(sums), cut.positions, cut.parts, cut.width, some.span + biased)
     of_windows = jnp.moveaxis(apart[..., : some.span], 2, 3).reshape(len(sums), cut.positions, cut.width, cut.span)
     return jnp.concatenate([of_windows, apart[:, :, 0, :, some.span :]], 3)

@@ -127,10 +127,15 @@ def one_by_one(where: list[tuple[str, int]], verdicts: list[Verdict]) -> str:
     """What each data set and depth says by itself, in words.
 
     >>> one_by_one([("cifar10", 1), ("cifar10", 2), ("mnist", 1)], ["supported", "supported", "undecided"])
-    'supported at cifar10, depth 1; cifar10, depth 2, undecided at mnist, depth 1'
+    'supported at cifar10 (depth 1, 2); undecided at mnist (depth 1)'
     """
-    parts = {verdict: [place for place, each in zip(where, verdicts) if each == verdict] for verdict in dict.fromkeys(verdicts)}
-    return ", ".join(f"{verdict} at {_told(places)}" for verdict, places in parts.items())
+    found: dict[str, dict[str, list[str]]] = {}
+    for (source, depth), verdict in zip(where, verdicts):
+        found.setdefault(verdict, {}).setdefault(source, []).append(str(depth))
+    told = {
+        verdict: ", ".join(f"{source} (depth {', '.join(some)})" for source, some in places.items()) for verdict, places in found.items()
+    }
+    return "; ".join(f"{verdict} at {places}" for verdict, places in told.items())
 
 
 def _finding(
