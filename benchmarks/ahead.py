@@ -1,10 +1,10 @@
-"""Kernels compiled for an H200 that is not there: registers, warps that fit on a processor, and instructions for a unit and 32 rows.
+"""Kernels compiled for an H200 that is not there: registers, warps that fit on a processor, and how many instructions are multiply-adds.
 
     python -m pip install "jax[cuda13]" triton        # no GPU and no driver needed; nvdisasm comes with triton
-    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN --rows 128,256 --numbers 30,10
+    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
 
-The shapes are those of `fused_timing.py`. Instructions are those of the compiled loop over units, once for each unit, and of what is around it; at one
-a cycle on each of an H200's 528 schedulers they bound a kernel's time from below. What a table cannot say is how long warps wait.
+The shapes and cuts are those of `fused_timing.py`. Instructions are those of the compiled loops; at one a cycle on each of an H200's 528 schedulers they bound
+a kernel's time from below. What a table cannot say is how long warps wait.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def device() -> Any:
         sys.exit(f'ahead.py: JAX cannot compile for CUDA here ({" ".join(str(error).split())[:100]}): python -m pip install "jax[cuda13]"')
 
 
-def kernels_of(shape: Any, tiles: Any, folder: Path) -> list[Path]:
+def kernels_of(shape: Any, cut: Any, folder: Path) -> list[Path]:
     """The PTX of a training step's kernels."""
     import jax
 
@@ -67,16 +67,16 @@ def kernels_of(shape: Any, tiles: Any, folder: Path) -> list[Path]:
     )
     for old in folder.glob("*.ptx"):
         old.unlink()
-    train, _ = fused_timing.programs_of(tiles, 10)
+    train, _ = fused_timing.programs_of(cut, 10)
     train.lower(*given).compile(compiler_options={"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False})
-    return sorted(file for file in folder.glob("*.ptx") if re.search(r"\.entry (units|signs)_", file.read_text()))
+    return sorted(file for file in folder.glob("*.ptx") if re.search(r"\.entry units_", file.read_text()))
 
 
-def counted(sass: str) -> tuple[int, int]:
-    """Instructions inside loops and outside of them, up to the program's end.
+def counted(sass: str) -> tuple[int, int, int]:
+    """Instructions inside loops, multiply-adds among them, and instructions outside of loops, up to the program's end.
 
-    >>> counted("  /*0*/  MOV R1, R2 ;\\n.L_x_0:\\n  /*1*/  FADD R1, R1, R2 ;\\n  /*2*/  @P0 BRA `(.L_x_0) ;\\n  /*3*/  EXIT ;\\n")
-    (2, 2)
+    >>> counted("  /*0*/  MOV R1, R2 ;\\n.L_x_0:\\n  /*1*/  FFMA R1, R1, R2, R1 ;\\n  /*2*/  @P0 BRA `(.L_x_0) ;\\n  /*3*/  EXIT ;\\n")
+    (2, 1, 2)
     """
     labels: dict[str, int] = {}
     found: list[tuple[str, str]] = []
@@ -93,19 +93,14 @@ def counted(sass: str) -> tuple[int, int]:
             inside |= set(range(labels[target[1]], i + 1))
         elif name == "BRA" and target and labels.get(target[1]) == i:  # padding after the end
             end = min(end, i)
-    return len(inside), end - len(inside)
+    return len(inside), sum(found[i][0] == "FFMA" for i in inside), end - len(inside)
 
 
 def main() -> None:
     """Check what is asked for, and print the table."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--shapes", default="LCN,sphere-CNN,images-CNN", help="shapes of fused_timing.py")
-    arguments.add_argument("--rows", default="128,256", help="rows of a program")
-    arguments.add_argument("--numbers", default="30", help="numbers of a window, on the way back")
+    arguments.add_argument("--shapes", default="LCN,sphere-CNN,images-CNN,FCN-20,signal-FCN", help="shapes of fused_timing.py")
     given = arguments.parse_args()
-    rows_and_numbers = [(r, n) for r in given.rows.split(",") for n in given.numbers.split(",")]
-    if not all(r.isdecimal() and n.isdecimal() and int(r) >= 32 and int(r).bit_count() == 1 and int(n) > 0 for r, n in rows_and_numbers):
-        arguments.error("--rows must be powers of two of at least 32 and --numbers positive, with commas between")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={folder}"  # read when JAX is imported
         import fused_timing
@@ -113,40 +108,32 @@ def main() -> None:
         if unknown := [name for name in given.shapes.split(",") if name not in fused_timing.SHAPES]:
             arguments.error(f"the shapes must be among {', '.join(fused_timing.SHAPES)}, got {', '.join(unknown)}")
         device()
-        table(given.shapes.split(","), [(int(r), int(n)) for r, n in rows_and_numbers], Path(folder))
+        table(given.shapes.split(","), Path(folder))
 
 
-def table(shapes: list[str], rows_and_numbers: list[tuple[int, int]], folder: Path) -> None:
-    """Compile every variant and print what became of it."""
-    import jax
-
+def table(shapes: list[str], folder: Path) -> None:
+    """Compile every cut and print what became of it."""
     import fused_timing
-    from separatrix.networks.kernels import Tiles, cut_of
 
     assemble, disassemble = program_for("ptxas", '"jax[cuda13]"'), program_for("nvdisasm", "triton")
-    print(
-        "| shape | rows | numbers | kernel | registers | spilled bytes | warps a processor | instructions |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| shape | cut | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in shapes:
         shape = fused_timing.SHAPES[name]._replace(networks=2)
-        patches = jax.ShapeDtypeStruct((shape.positions, shape.span, shape.rows), "float32")
-        for rows, numbers in rows_and_numbers:
-            tiles = Tiles(rows=rows, numbers=numbers, interpret=False)
-            cut = cut_of(tiles, jax.numpy.zeros((shape.groups, shape.width, shape.span)), patches)
-            for file in kernels_of(shape, tiles, folder):
+        for cut in fused_timing.cuts_of(name, shape, False)[1:]:
+            for file in kernels_of(shape, cut, folder):
                 binary = folder / "kernel.cubin"
                 told = subprocess.run([assemble, "-v", "-arch=sm_90a", str(file), "-o", str(binary)], capture_output=True, text=True).stderr
                 sass = subprocess.run([disassemble, "-c", str(binary)], capture_output=True, text=True).stdout
                 if "registers" not in told:
-                    sys.exit(f"ahead.py: ptxas made nothing of {name} with {rows} rows: {' '.join(told.split())[:200]}")
+                    sys.exit(f"ahead.py: ptxas made nothing of {name}: {' '.join(told.split())[:200]}")
                 registers, spilled = (int(re.findall(rule, told)[0]) for rule in (r"Used (\d+) registers", r"(\d+) bytes spill stores"))
-                inside, outside = counted(sass)
+                inside, adds, outside = counted(sass)
                 kernel = re.findall(r"\.entry (\w+)", file.read_text())[0]
-                times = cut.parts if kernel == "signs_back" else 1
-                each = times * (inside + outside / cut.units) / (cut.tile / 32)
                 # Registers are given in blocks of eight a thread.
                 warps = min(32, 4 * (REGISTERS // (32 * 8 * -(-registers // 8))))
-                print(f"| {name} | {rows} | {numbers} | {kernel} | {registers} | {spilled} | {warps} | {each:.1f} |", flush=True)
+                words, share = fused_timing.words_of(cut), f"{adds / inside:.0%}" if inside else ""
+                print(f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | {inside} | {share} | {outside} |", flush=True)
 
 
 if __name__ == "__main__":

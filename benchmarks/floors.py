@@ -233,7 +233,7 @@ def programs_of(
         return floors_torch.measure(which, drawn["case"], steps, limit, platform) if "case" in drawn else drawn
 
     ours: dict[str, Callable[[], dict[str, Any]]] = {}
-    for spelling in spellings if trials[0].network.connectivity != "full" else ("product",):
+    for spelling in spellings:
         for precision in ("float32", "tf32") if spelling == "product" else ("float32",):
             name = f"Separatrix, {precision}" + ("" if spelling == "product" else f", {spelling}")
             ours[name] = lambda precision=precision, spelling=spelling: time_spelled(trials, precision, spelling)
@@ -300,7 +300,7 @@ def main() -> None:
     arguments.add_argument(
         "--spelling",
         default="",
-        help="spellings of networks with windows: product (activations in memory), fused (kernels; by default on GPUs)",
+        help="spellings: product (activations in memory), fused (kernels, where there are any; by default on GPUs)",
     )
     arguments.add_argument("--commit", default="", help="the commit to state where the source tree has no git folder")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON, written anew after every shape")

@@ -1,4 +1,4 @@
-"""One training step of networks with windows, as the package spells it and as fused kernels with several tiles: ms a step, in one run.
+"""One training step of networks with one hidden layer, in the ordinary spelling and in kernels with several cuts: ms a step, in one run.
 
     python benchmarks/fused_timing.py                              # on a GPU; a minute at most
     python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a CPU: whether everything runs
@@ -6,7 +6,8 @@
 A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
 alone. The error is that of the first step's gradients of one network against float64, the largest of any parameter
 as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
-see `floors.py` beside this file and `separatrix.networks.fused`; tiles here are `fused.Tiles`.
+see `floors.py` beside this file and `separatrix.networks.fused`. A cut is (units of a warp, columns of a thread, steps read ahead) on the way there, and
+on the way back; see `separatrix.networks.streamed`.
 """
 
 import argparse
@@ -21,8 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from separatrix.networks import fused
-from separatrix.networks.kernels import Tiles
+from separatrix.networks import fused, streamed
+from separatrix.networks.streamed import Share
 
 
 class Shape(NamedTuple):
@@ -42,17 +43,35 @@ SHAPES = {
     "CNN": Shape(256, 1, 20, 20, 20, 512, False),
     "sphere-CNN": Shape(5, 1, 40, 256, 10, 1024, True),
     "images-CNN": Shape(1, 1, 900, 1024, 27, 1024, True),
+    "colours-CNN": Shape(16, 1, 196, 64, 75, 256, True),
+    "FCN-20": Shape(256, 1, 1, 20, 400, 512, False),
+    "FCN-64": Shape(256, 1, 1, 64, 400, 512, False),
+    "FCN-400": Shape(256, 1, 1, 400, 400, 512, False),
+    "signal-FCN": Shape(8, 1, 1, 30, 900, 27_000, False),
 }
 TINY = {
     "LCN": Shape(2, 3, 3, 5, 12, 20, False),
     "CNN": Shape(2, 1, 3, 5, 12, 20, False),
     "sphere-CNN": Shape(2, 1, 4, 6, 5, 33, True),
     "images-CNN": Shape(1, 1, 3, 6, 27, 33, True),
+    "colours-CNN": Shape(2, 1, 3, 6, 75, 33, True),
+    "FCN-20": Shape(2, 1, 1, 20, 130, 33, False),
+    "FCN-64": Shape(2, 1, 1, 24, 130, 33, False),
+    "FCN-400": Shape(2, 1, 1, 40, 130, 33, False),
+    "signal-FCN": Shape(2, 1, 1, 30, 130, 200, False),
 }
-TILES = [
-    *[Tiles(rows=there, back=back) for there, back in [(128, 128), (256, 256), (128, 256), (256, 128), (64, 64)]],
-    *[Tiles(rows=there, back=back, numbers=most) for there, back, most in [(128, 256, 10), (128, 512, 5), (256, 256, 5), (256, 512, 5)]],
-]
+# Besides the package's own.
+CUTS: dict[str, list[tuple[Share, Share]]] = {
+    "LCN": [(Share(20, 4, 10), Share(10, 10, 4))],
+    "CNN": [(Share(20, 4, 10), Share(10, 10, 4))],
+    "sphere-CNN": [(Share(32, 4, 10), Share(8, 10, 4))],
+    "images-CNN": [(Share(32, 4, 9), Share(8, 9, 4))],
+    "colours-CNN": [(Share(32, 4, 5), Share(8, 15, 4))],
+    "FCN-20": [(Share(10, 8, 5), Share(10, 7, 4))],
+    "FCN-64": [(Share(16, 8, 5), Share(16, 7, 4))],
+    "FCN-400": [(Share(20, 8, 2), Share(20, 7, 4))],
+    "signal-FCN": [(Share(10, 10, 5), Share(10, 10, 4)), (Share(15, 8, 5), Share(15, 5, 8))],
+}
 STEPS, RATE = 40, 0.1
 
 
@@ -70,33 +89,37 @@ def drawn(shape: Shape) -> tuple[Any, Any, Any]:
     return params, patches, jnp.sign(jax.random.normal(keys[4], (many, shape.rows)))
 
 
-def outputs_of(tiles: Tiles | None) -> Callable[[Any, Any], Any]:
-    """Outputs of one network from its parameters and patches: in these tiles, or (None) as the package spells it."""
+def outputs_of(cut: Any) -> Callable[[Any, Any], Any]:
+    """Outputs of one network from its parameters and patches: in kernels with this cut, or (None) in the ordinary spelling."""
 
-    def call(params: Any, patches: Any) -> Any:
+    def call(params: Any, patches: Any, by_row: Any = None) -> Any:
         parts = params["weights"], params.get("bias"), params["coefficients"], patches
-        return fused.plain(jax.nn.relu, *parts) if tiles is None else fused.outputs(*parts, tiles=tiles)
+        return fused.plain(jax.nn.relu, *parts) if cut is None else fused.outputs(*parts, by_row=by_row, cut=cut)
 
     return call
 
 
-def loss_of(tiles: Tiles | None) -> Callable[[Any, Any, Any], Any]:
+def loss_of(cut: Any) -> Callable[[Any, Any, Any], Any]:
     """The logistic loss of one network."""
-    return lambda params, patches, y: jax.nn.softplus(-y * outputs_of(tiles)(params, patches)).mean()
+    return lambda params, patches, y, by_row=None: jax.nn.softplus(-y * outputs_of(cut)(params, patches, by_row)).mean()
 
 
-def programs_of(tiles: Tiles | None, steps: int) -> list[Any]:
+def programs_of(cut: Any, steps: int) -> list[Any]:
     """So many steps (parameters, and the gradient before the first), and so many times the outputs, of all networks."""
-    outputs, loss = outputs_of(tiles), loss_of(tiles)
+    outputs, loss = outputs_of(cut), loss_of(cut)
 
     def moved(params: Any, slope: Any) -> Any:
         return jax.tree.map(lambda p, g: p - RATE * g, params, slope)
 
     # Loops of a known length: others ask the host after every step whether to go on.
     def train(params: Any, patches: Any, y: Any) -> Any:
-        first = jax.grad(loss)(params, patches, y)
-        last = jax.lax.fori_loop(0, steps - 1, lambda _, so_far: moved(so_far, jax.grad(loss)(so_far, patches, y)), moved(params, first))
-        return last, first
+        by_row = fused.row_by_row(patches) if cut is not None and cut.long else None
+
+        def step(_: Any, so_far: Any) -> Any:
+            return moved(so_far, jax.grad(loss)(so_far, patches, y, by_row))
+
+        first = jax.grad(loss)(params, patches, y, by_row)
+        return jax.lax.fori_loop(0, steps - 1, step, moved(params, first)), first
 
     def there(params: Any, patches: Any, _: Any) -> Any:
         def again(_: Any, coefficients: Any) -> Any:
@@ -108,10 +131,10 @@ def programs_of(tiles: Tiles | None, steps: int) -> list[Any]:
     return [jax.jit(jax.vmap(each)) for each in (train, there)]
 
 
-def compiled(tiles: Tiles | None, steps: int, given: Any) -> list[Any]:
+def compiled(cut: Any, steps: int, given: Any) -> list[Any]:
     """Both programs, compiled."""
     with jax.default_matmul_precision("float32"):
-        return [program.lower(*given).compile() for program in programs_of(tiles, steps)]
+        return [program.lower(*given).compile() for program in programs_of(cut, steps)]
 
 
 def best_of(program: Any, given: Any, steps: int) -> float:
@@ -138,16 +161,26 @@ def difference(found: Any, expected: Any) -> float:
     return float(max(jax.tree.leaves(shares)))
 
 
-def words_of(tiles: Tiles | None) -> str:
-    """Tiles in a few words."""
-    if tiles is None:
+def words_of(cut: Any) -> str:
+    """A cut in a few words."""
+    if cut is None:
         return "product"
-    return f"fused, {tiles.rows} rows, back {tiles.back}, {tiles.units} units" + f", {tiles.numbers} numbers" * (tiles.numbers < fused.SPAN)
+    there, back = (f"{share.units} units, {share.columns} columns, {share.ahead} ahead" for share in (cut.there, cut.back))
+    return f"kernels: {there}; back {back}"
 
 
-def small(tiles: Tiles) -> Tiles:
-    """The same for tiny sizes, interpreted."""
-    return tiles._replace(rows=32, units=min(tiles.units, 16), back=32, interpret=True)
+def cuts_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
+    """The ordinary spelling (None), the package's cut, and others that the sizes allow."""
+    arrays = [
+        jax.ShapeDtypeStruct(size, "float32")
+        for size in ((shape.groups, shape.width, shape.span), (shape.positions, shape.span, shape.rows))
+    ]
+    own, found = streamed.cut_of(*arrays, interpret), []
+    for there, back in CUTS[name]:
+        whole = own.long or shape.span % back.columns == 0
+        if shape.width % there.units == 0 and there.units % back.units == 0 and whole:
+            found.append(own._replace(there=there, back=back))
+    return [None, *dict.fromkeys([own, *found])]
 
 
 def row(*cells: Any) -> None:
@@ -158,16 +191,14 @@ def row(*cells: Any) -> None:
 def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> list[dict[str, Any]]:
     """Every variant of a shape, a line each."""
     data = drawn(shape)
-    variants: list[Any] = [None, *TILES]
-    if given.interpret:
-        variants = list(dict.fromkeys([None, *map(small, variants[1:])]))
+    variants = cuts_of(name, shape, given.interpret)
     pool = concurrent.futures.ThreadPoolExecutor(given.threads)
     steps = 2 if given.interpret else given.steps
-    making = [pool.submit(compiled, tiles, steps, data) for tiles in variants]
+    making = [pool.submit(compiled, cut, steps, data) for cut in variants]
     concurrent.futures.wait(making, timeout=max(ends - time.monotonic(), 0.01))  # or compiling would disturb what is timed
     expected, first, out = in_float64(data), None, []
-    for tiles, future in zip(variants, making):
-        words, one = words_of(tiles), {"shape": name, "tiles": None if tiles is None else tiles._asdict()}
+    for cut, future in zip(variants, making):
+        words, one = words_of(cut), {"shape": name, "cut": None if cut is None else {"there": cut.there, "back": cut.back}}
         out.append(one)
         try:
             train, there = future.result(timeout=max(ends - time.monotonic(), 0.01))

@@ -18,6 +18,7 @@ import argparse
 import concurrent.futures
 import functools
 import json
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -134,12 +135,12 @@ def drawn(networks: int, width: int, inputs: int, rows: int) -> tuple[Any, ...]:
     return w, c, jax.random.normal(keys[2], (networks, inputs, rows)), jnp.sign(jax.random.normal(keys[3], (networks, rows)))
 
 
-def compiled(way: str, steps: int, given: Any) -> Any:
-    """The program, or the sentence that says why there is none."""
+def compiled(way: str, steps: int, given: Any, tried: bool) -> Any:
+    """The program, or the sentence that says why there is none; with the ways to write each product tried on the device, or not."""
     from separatrix.engine.programs import compiled as with_options
 
     try:
-        return with_options(jax.jit(functools.partial(steps_of, way, steps)).lower(*given), operations=1.0)
+        return with_options(jax.jit(functools.partial(steps_of, way, steps)).lower(*given), operations=math.inf if tried else 1.0)
     except Exception as error:  # a device that does not know a way is a result, too
         return f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:120]
 
@@ -174,6 +175,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--shapes", default="FCN-20,FCN-64,FCN-400,signal-FCN,sphere-FCN", help=f"shapes among {', '.join(SHAPES)}")
     arguments.add_argument("--ways", default=",".join(WAYS), help=f"ways among {', '.join(WAYS)}")
+    arguments.add_argument(
+        "--tried", action="store_true", help="let XLA try the ways to write each product, as for the package's longest programs"
+    )
     arguments.add_argument("--steps", type=int, default=40, help="steps of a run")
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
@@ -186,8 +190,8 @@ def main() -> None:
     if given.steps < 1:
         arguments.error("--steps must be at least 1")
     peak, data = matmul_peak(jax.default_backend()), {name: drawn(*SHAPES[name]) for name in wanted}
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        making = {(name, way): pool.submit(compiled, way, given.steps, data[name]) for name in wanted for way in ways}
+    with concurrent.futures.ThreadPoolExecutor(1 if given.tried else 8) as pool:
+        making = {(name, way): pool.submit(compiled, way, given.steps, data[name], given.tried) for name in wanted for way in ways}
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in float32 products\n")
     print("| shape | way | ms a step | share of peak | error of z | error of the gradient | z too large |\n|---|---|---|---|---|---|---|")
     found = []

@@ -19,7 +19,7 @@ from separatrix.tasks import Sample, Task
 
 # Part of every trial's identity: raise it whenever the same trial would give another row (a default changed, say), so that old
 # ledgers do not answer.
-REVISION = 9
+REVISION = 10
 
 
 class Measure(Spec):
@@ -153,10 +153,13 @@ def run_trial(trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | N
     def cut(sample: Sample, weight: Array) -> Rows:
         return Rows(layout.cut(sample.x), sample.y, weight, task.clean(sample.x, truth))
 
+    def fixed(rows: Rows) -> Rows:
+        return rows._replace(by_row=network.by_row(rows.patches, layout))
+
     def evenly(rows: int) -> Array:
         return jnp.full((rows,), 1.0 / rows)
 
-    rows_at = _oracle(trial, frame, truth, data, model, cut)
+    rows_at = _oracle(trial, frame, truth, data, model, cut, fixed)
     test = cut(task.draw_test(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test))
     direction = task.direction(truth)
 
@@ -197,12 +200,12 @@ def run_trial(trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | N
     return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
 
 
-def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any) -> Any:
-    """The function from a step to the rows of its gradient."""
+def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any, fixed: Any) -> Any:
+    """The function from a step to the rows of its gradient; `fixed` prepares rows that are those of every step."""
     task, learner = trial.task, trial.learner
     if learner.oracle == "population":
         whole = task.population(truth)
-        rows = cut(whole, whole.weight)
+        rows = fixed(cut(whole, whole.weight))
         return lambda step: rows
     if learner.oracle == "online":
         stream, weight = named(data, "online"), jnp.full((learner.batch,), 1.0 / learner.batch)
@@ -210,7 +213,8 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
     real = jnp.arange(frame.samples) < trial.samples
     rows = cut(task.draw(named(data, "train"), frame.samples, truth, frame.task), real / jnp.maximum(trial.samples, 1))
     if not learner.batch:
-        return lambda step: rows
+        always = fixed(rows)
+        return lambda step: always
     stream, weight = named(model, "batches"), jnp.full((learner.batch,), 1.0 / learner.batch)
 
     def some(step: Any) -> Rows:

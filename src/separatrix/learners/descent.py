@@ -99,6 +99,8 @@ def _runs(optimizer: Any, options: Any) -> bool:
 class Rows(NamedTuple):
     """The rows of one gradient, cut into patches, with weights that sum to 1; `clean` are the noiseless labels of a regression.
 
+    `by_row` are the patches as a network's kernels may want them (`Network.by_row`).
+
     >>> Rows(patches=None, y=None, weight=None).y is None
     True
     """
@@ -107,6 +109,7 @@ class Rows(NamedTuple):
     y: Float[Array, " rows"]
     weight: Float[Array, " rows"]
     clean: Float[Array, " rows"] | None = None
+    by_row: Float[Array, "positions rows span"] | None = None
 
 
 class Run(NamedTuple):
@@ -138,7 +141,7 @@ def empirical_loss(learner: Learner, network: Network, layout: Layout, params: P
     >>> round(float(empirical_loss(Learner(rate=1.0, steps=1), network, layout, params, rows)), 4)
     0.6931
     """
-    return rows.weight @ LOSSES[learner.loss](network.scores(params, rows.patches, layout), rows.y)
+    return rows.weight @ LOSSES[learner.loss](network.scores(params, rows.patches, layout, rows.by_row), rows.y)
 
 
 def network_at(learner: Learner, network: Network, step: Any) -> Network:

@@ -1,13 +1,11 @@
-"""One hidden layer with windows as two kernels for a GPU, so that no unit's activation goes through memory.
+"""One hidden layer as two kernels for a GPU, so that no unit's activation goes through memory.
 
-The ordinary spelling writes and reads an array of the units' size several times a step. Here a program of the first kernel is a warp that
-holds a tile of rows of one window in its registers, loops over units, and adds what they contribute to the output; one of the second
-sums the units' gradients over its rows. It computes the units again, except for rectifiers: of those it needs one bit each, whether they
-were active, which the first kernel leaves behind. What several programs contribute is written apart and summed afterwards, in a fixed
-order: there are no atomics.
+The ordinary spelling writes and reads an array of the units' size several times a step. Here the first kernel computes units in registers and adds
+what they contribute to the output; the second sums the units' gradients over rows. Of rectifiers it needs one bit each, whether they were active,
+which the first kernel leaves behind. Other units are computed again where windows are short; a full network leaves them, as thin ones have few
+for many inputs. What several programs contribute is written apart and summed afterwards, in a fixed order: there are no atomics.
 
-On an H200 a step takes .23 to .61 of the time (`benchmarks/fused_timing.py`), and compiling up to 1.3 times as long (`floors.py`). The engine
-asks for kernels (`asked_for`) where a program has much to do.
+How long steps take, on an H200: `benchmarks/fused_timing.py`, `floors.py`. The engine asks for kernels (`asked_for`) where a program has much to do.
 
 Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the sharpness probe, forward over reverse) in
 the ordinary spelling, as are gradients of the inputs and of the activation's numbers, which training does not ask for. Forward-mode
@@ -27,11 +25,13 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-from separatrix.networks import kernels
+from separatrix.networks import recomputed, streamed
 from separatrix.networks.activations import ReLU
-from separatrix.networks.kernels import SPAN, Tiles, divisor, tiles_for
+from separatrix.networks.streamed import LONG, Cut
+from separatrix.networks.warps import WARP, divisor
 
-LEAST_UNITS = 8  # of a program: with fewer, reading rows is most of the work in either spelling
+LEAST_UNITS = 8  # of a warp: with fewer, reading rows is most of the work in either spelling
+THIN = 32  # units of a full network: the library's products of wider ones are as fast
 
 
 _ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
@@ -46,9 +46,9 @@ def asked_for(kernels: bool) -> Iterator[list[str]]:
     Compiled programs keep what they were traced with.
 
     >>> with asked_for(True) as used:
-    ...     worth_it(width=256, span=10)
+    ...     worth_it(width=256, span=10, rows=64)
     True
-    >>> worth_it(width=256, span=10), used
+    >>> worth_it(width=256, span=10, rows=64), used
     (False, [])
     """
     used: list[str] = []
@@ -59,14 +59,21 @@ def asked_for(kernels: bool) -> Iterator[list[str]]:
         _ASKED.reset(token)
 
 
-def worth_it(width: int, span: int) -> bool:
-    """Whether kernels are asked for, hold windows of so many numbers, and would save anything with so many units a window.
+def worth_it(width: int, span: int, rows: int, activation: Any = jax.nn.relu, full: bool = False) -> bool:
+    """Whether kernels are asked for, can hold windows of so many numbers, and would save anything with so many units a window.
 
-    >>> with asked_for(True):
-    ...     [worth_it(20, 30), worth_it(20, 31), worth_it(1, 20), worth_it(37, 20)]  # 37 units would be a program each
+    >>> with asked_for(True), jax.default_matmul_precision("float32"):
+    ...     [worth_it(20, 30, 64), worth_it(20, 31, 64, jnp.tanh), worth_it(1, 20, 64), worth_it(37, 20, 64)]  # 37 units would be a warp's each
+    ...     [worth_it(width, 400, rows, full=True) for width, rows in [(20, 512), (64, 512), (20, 509)]]
     [True, False, False, False]
+    [True, False, False]
     """
-    return _ASKED.get() is not None and span <= SPAN and divisor(width, Tiles().units) >= LEAST_UNITS
+    if _ASKED.get() is None or divisor(width, WARP) < LEAST_UNITS:
+        return False
+    if full:  # the library makes faster products of less precision, where that is asked for
+        exact = jax.config.jax_default_matmul_precision in ("float32", "highest")
+        return exact and width <= THIN and span >= LONG and streamed.even(span) and streamed.even(rows)
+    return span < LONG if _rectifies(activation) else span <= recomputed.SPAN
 
 
 def outputs(
@@ -75,19 +82,29 @@ def outputs(
     coefficients: Float[Array, "positions width"],
     patches: Float[Array, "positions span rows"],
     activation: Any = jax.nn.relu,
-    tiles: Tiles | None = None,
+    by_row: Float[Array, "positions rows span"] | None = None,
+    cut: Cut | None = None,
 ) -> Float[Array, " rows"]:
-    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions. Windows have at most `SPAN` numbers.
+    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of positions.
 
-    >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5)), tiles=Tiles(rows=32)).tolist()
+    `by_row` are the same patches as the second kernel wants long ones (`row_by_row`); a loop should be given them, or it makes them at every step.
+
+    >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
-    if patches.shape[1] > SPAN:
-        raise ValueError(f"kernels hold windows of at most {SPAN} numbers, got {patches.shape[1]}")
     if (told := _ASKED.get()) is not None:
         told.append("units")
     held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
-    return _outputs(tiles or tiles_for(*patches.shape[1:]), held, weights, bias, coefficients, patches)
+    return _outputs(cut or streamed.cut_of(weights, patches), held, weights, bias, coefficients, patches, by_row)
+
+
+def row_by_row(patches: Float[Array, "positions span rows"]) -> Float[Array, "positions rows span"]:
+    """Patches stored row by row, where kernels may want long ones so.
+
+    >>> row_by_row(jnp.ones((1, 128, 5))).shape
+    (1, 5, 128)
+    """
+    return jnp.swapaxes(patches, 1, 2)
 
 
 def plain(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
@@ -105,21 +122,25 @@ def plain(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: 
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _outputs(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Float[Array, " rows"]:
-    return _forward(tiles, False, activation, weights, bias, coefficients, patches)[0]
+def _outputs(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, _: Any) -> Float[Array, " rows"]:
+    return _forward(cut, "", activation, weights, bias, coefficients, patches)[0]
 
 
-def _outputs_there(tiles: Tiles, *given: Any) -> Any:
-    out, active = _forward(tiles, _rectifies(given[0]), *given)
-    return out, (given, active)
+def _outputs_there(cut: Cut, *everything: Any) -> Any:
+    *given, by_row = everything
+    again = not cut.long and cut.span <= recomputed.SPAN
+    out, kept = _forward(cut, "signs" if _rectifies(given[0]) else "" if again else "units", *given)
+    return out, (given, by_row, kept)
 
 
-def _outputs_back(tiles: Tiles, kept: Any, slope: Any) -> Any:
-    given, active = kept
+def _outputs_back(cut: Cut, held: Any, slope: Any) -> Any:
+    given, by_row, kept = held
     activation, weights, bias, coefficients, patches = given
     # Not computed where they are not asked for: the compiler drops them.
     of_activation, of_patches = jax.vjp(lambda f, x: plain(f, weights, bias, coefficients, x), activation, patches)[1](slope)
-    return of_activation, *_gradients(tiles, *given, slope, active), of_patches
+    windows = patches if not cut.long else row_by_row(patches) if by_row is None else by_row
+    # Copies have no gradient of their own: it is that of the patches.
+    return of_activation, *_gradients(cut, *given, windows, slope, kept), of_patches, jax.tree.map(jnp.zeros_like, by_row)
 
 
 _outputs.defvjp(_outputs_there, _outputs_back)
@@ -127,29 +148,39 @@ _outputs.defvjp(_outputs_there, _outputs_back)
 
 def _rectifies(activation: Any) -> bool:
     # A subclass may be another function.
-    return type(activation) is ReLU or (isinstance(activation, jax.tree_util.Partial) and activation.func is jax.nn.relu)
+    held = activation.func if isinstance(activation, jax.tree_util.Partial) else activation
+    return type(held) is ReLU or held is jax.nn.relu
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _forward(tiles: Tiles, signs: bool, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Any:
-    """The first kernel: outputs, and which units of each row were active where that is asked for, a bit each."""
-    out, active = kernels.there(kernels.cut_of(tiles, weights, patches), signs, activation, weights, bias, coefficients, patches)
-    return out.sum((0, 1)), active
+def _forward(cut: Cut, keep: str, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Any:
+    """The first kernel: outputs, and what the second needs of units."""
+    out, kept = streamed.there(cut, keep, activation, weights, bias, coefficients, patches)
+    return out.sum((0, 1)), kept
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _gradients(tiles: Tiles, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any, active: Any) -> Any:
+def _gradients(
+    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, windows: Any, slope: Any, kept: Any
+) -> Any:
     """The second kernel: gradients of weights, biases and coefficients, given those of the outputs."""
-    cut, span = kernels.cut_of(tiles, weights, patches, second=True), patches.shape[1]
-    if active is None:
-        sums = kernels.back(cut, activation, weights, bias, coefficients, patches, slope)
-        sums, of_coefficients = sums[..., :-1], sums[..., -1].sum(0)
-    else:  # sums of a rectifier's slopes: those of its values are theirs with its weights, and neither has its coefficient yet
-        sums = kernels.back_of_signs(cut, bias is not None, active, patches, slope)
+    if kept is None:
+        again = recomputed.cut_of(weights, patches, cut.interpret)
+        sums = recomputed.back(again, activation, weights, bias, coefficients, patches, slope).sum(0)
+        sums, of_coefficients = sums[..., :-1], sums[..., -1]
+    elif _rectifies(
+        activation
+    ):  # sums of a rectifier's slopes: those of its values are theirs with its weights, and neither has its coefficient yet
+        sums = streamed.back(cut, slope, kept, windows, bias is not None).sum(1)
         each = weights if bias is None else jnp.concatenate([weights, bias[:, :, None]], 2)
-        of_coefficients = (sums * each).sum((0, 3))
+        of_coefficients = (sums * each).sum(2)
         sums = sums * coefficients[:, :, None]
-    of_groups = sums.sum((0, 1) if len(weights) == 1 else (0,)).reshape(len(weights), weights.shape[1], -1)
+    else:
+        values, slopes = jax.jvp(activation, (kept,), (jnp.broadcast_to(slope, kept.shape),))
+        of_coefficients = values @ slope
+        sums = streamed.back(cut, slopes, None, windows, bias is not None).sum(1) * coefficients[:, :, None]
+    of_groups = sums.sum(0, keepdims=True) if len(weights) == 1 else sums
+    span = patches.shape[1]
     return of_groups[..., :span], None if bias is None else of_groups[..., span], of_coefficients
 
 
@@ -174,7 +205,7 @@ def _tangents(kernel: Callable[..., Any], same: Callable[..., Any]) -> Callable[
     return slope
 
 
-def _plain_gradients(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any, _: Any) -> Any:
+def _plain_gradients(activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, _: Any, slope: Any, __: Any) -> Any:
     return jax.vjp(lambda w, b, c: plain(activation, w, b, c, patches), weights, bias, coefficients)[1](slope)
 
 

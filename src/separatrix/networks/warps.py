@@ -1,0 +1,93 @@
+"""What the threads of a warp do together, inside a kernel: written in Pallas for its Triton backend; interpreted, slowly, where there is no GPU.
+
+A vector has one number a thread, of one warp or of several. Nothing is padded.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+WARP = 32  # threads
+
+
+def divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is not above `most`.
+
+    >>> divisor(20, 32), divisor(96, 32), divisor(37, 32)
+    (20, 32, 1)
+    """
+    return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
+
+
+def threads(warps: int, interpret: bool) -> tuple[Any, Any]:
+    """Each thread's place in its warp, and its warp's in the program.
+
+    Nothing is known of the first to the compiler, which would put it together with whatever is added, and compute every address by itself.
+    """
+    every = jnp.arange(WARP * warps)
+    place, warp = (every, 0) if warps == 1 else (every & (WARP - 1), every // WARP)
+    return place if interpret else asm("mov.b32 $0, $1;", place, kind="r"), warp
+
+
+def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
+    """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it otherwise."""
+    if interpret:
+        return one * other + more
+    return asm("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_to(one, more.shape), other, more)
+
+
+def of_thread(interpret: bool, vector: Any, place: Any) -> Any:
+    """One thread's number, to all threads of its warp."""
+    if interpret:
+        many = vector.reshape(-1, WARP)
+        return jnp.broadcast_to(many[:, place][:, None], many.shape).reshape(-1)
+    if isinstance(place, int):
+        return asm(f"shfl.sync.idx.b32 $0, $1, {place}, 31, -1;", vector)
+    return asm("shfl.sync.idx.b32 $0, $2, $1, 31, -1;", jnp.broadcast_to(place, vector.shape), vector, kinds="r")
+
+
+def exchange(interpret: bool, vector: Any, distance: int) -> Any:
+    """Every thread's number from the thread whose place differs in one bit."""
+    if interpret:
+        return jnp.flip(vector.reshape(-1, 2, distance), 1).reshape(-1)
+    return asm(f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;", vector)
+
+
+def asm(instruction: str, *given: Any, kind: str = "f", kinds: str = "") -> Any:
+    """An instruction of PTX for each thread; operands are of this kind (f: float32, r: an integer), unless `kinds` says of the first ones."""
+    from jax.experimental.pallas import triton
+
+    shape = [jax.ShapeDtypeStruct(given[-1].shape, given[-1].dtype)]
+    constraints = ",".join([f"={kind}", *kinds, *[kind] * (len(given) - len(kinds))])
+    return triton.elementwise_inline_asm(instruction, args=list(given), constraints=constraints, pack=1, result_shape_dtypes=shape)[0]
+
+
+def bit(place: int) -> Any:
+    """An integer with one bit.
+
+    >>> [int(bit(place)) for place in (0, 1, 31)]
+    [1, 2, -2147483648]
+    """
+    return np.uint32(1 << place).view(np.int32)
+
+
+def sums(interpret: bool, lane: Any, vectors: list[Any]) -> tuple[Any, Any]:
+    """The sums of at most 32 vectors over the threads of a warp, in about as many exchanges as there are vectors (one by one: five each).
+
+    At each distance two vectors become one: half of the threads go on with the one, half with the other. Given with each thread's sum is
+    the number of its vector; where there are fewer than 32, several threads have the same.
+    """
+    place, many = jnp.zeros_like(lane), len(vectors)
+    for level, distance in enumerate((16, 8, 4, 2, 1)):
+        upper = (lane & distance) != 0
+        place = place + jnp.where(upper, 1 << level, 0)
+        pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
+        vectors = []
+        for pair in pairs:
+            keep, give = (pair[0], pair[0]) if len(pair) == 1 else (jnp.where(upper, pair[1], pair[0]), jnp.where(upper, pair[0], pair[1]))
+            vectors.append(keep + exchange(interpret, give, distance))
+    for level in (4, 3, 2, 1, 0) if many < WARP else ():
+        place = jnp.where((place >> level) >= -(-many >> level), place & ~(1 << level), place)
+    return vectors[0], place
