@@ -206,6 +206,7 @@ def spelled(name: str) -> Iterator[None]:
     least = dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)
     with (
         mock.patch.dict(programs.KERNELS, least),
+        mock.patch.dict(programs.KERNELS_OF_FULL, least),
         mock.patch.object(fused, "outputs", wraps=fused.outputs) as made,
         warnings.catch_warnings(),
     ):

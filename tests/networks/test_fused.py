@@ -279,7 +279,8 @@ def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_the_ord
     expected = sx.engine.Programs().run(trial.at_seeds(range(2)), trial, 2)
     turned = []
     monkeypatch.setattr(fused, "row_by_row", lambda patches, own=fused.row_by_row: turned.append(patches) or own(patches))
-    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
+    for least in (engine.KERNELS, engine.KERNELS_OF_FULL):
+        monkeypatch.setitem(least, jax.default_backend(), 0.0)
     programs = sx.engine.Programs()
     found = programs.run(trial.at_seeds(range(2)), trial, 2)
     assert programs.tally.kernels == kernels
@@ -288,9 +289,11 @@ def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_the_ord
         np.testing.assert_allclose([row[name] for row in found], [row[name] for row in expected], rtol=1e-5)
 
 
-def test_a_full_network_with_few_inputs_has_no_kernels_however_much_there_is_to_do(monkeypatch):
+@pytest.mark.parametrize(("task", "least"), [(sx.SphereTask(10, 5, 0.5), 0.0), (sx.SignalTask(8, 16, 0.3), 5e14)])
+def test_a_full_network_with_few_inputs_or_less_to_do_has_no_kernels(monkeypatch, task, least):
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
-    trial, programs = trial_below_the_edge().replace(network=sx.FCN(8), measure=sx.Measure((), test=1)), sx.engine.Programs()
+    monkeypatch.setitem(engine.KERNELS_OF_FULL, jax.default_backend(), least)
+    trial, programs = trial_below_the_edge().replace(task=task, network=sx.FCN(8), measure=sx.Measure((), test=1)), sx.engine.Programs()
     programs.run([trial], trial, 1)
     assert programs.tally.kernels == 0
 

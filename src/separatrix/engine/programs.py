@@ -31,9 +31,10 @@ LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
-# Operations a call from which kernels (`separatrix.networks.fused`) are asked for. They compiled for several seconds more when this was set, and for
-# less than one since they were written anew: it could be lower.
-KERNELS = {"gpu": 1e13}
+# Operations a call from which kernels (`separatrix.networks.fused`) are asked for, and from which for full networks, too. They compile for 6 to 10 seconds
+# more, and save 9 to 20 seconds of 1e14 operations where there are windows, 2 where there are none (`benchmarks/floors.py`, on an H200).
+KERNELS = {"gpu": 5e13}
+KERNELS_OF_FULL = {"gpu": 5e14}
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
 TRACING = threading.Lock()
 
@@ -216,12 +217,16 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
 
     def made(kernels: bool) -> Program:
         # The library's convolutions are slow where it does not try the ways to write them.
-        with TRACING, asked_for(kernels) as used, alone(batch == 1 and not _is_light(operations)):
+        with (
+            TRACING,
+            asked_for(kernels, _has_kernels(operations, KERNELS_OF_FULL)) as used,
+            alone(batch == 1 and not _is_light(operations)),
+        ):
             # A function of its own, or JAX would remember how it was traced before.
             lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
         return Program(compiled(lowered, operations), bool(used))
 
-    if not _has_kernels(operations):
+    if not _has_kernels(operations, KERNELS):
         return made(kernels=False)
     try:
         return made(kernels=True)
@@ -232,10 +237,10 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
         return without
 
 
-def _has_kernels(operations: float) -> bool:
+def _has_kernels(operations: float, least: dict[str, float]) -> bool:
     """Whether a program of so many operations a call asks for kernels; they are written for NVIDIA's devices."""
     backend = jax.default_backend()
-    return operations >= KERNELS.get(backend, math.inf) and (backend != "gpu" or "NVIDIA" in jax.devices()[0].device_kind)
+    return operations >= least.get(backend, math.inf) and (backend != "gpu" or "NVIDIA" in jax.devices()[0].device_kind)
 
 
 def compiled(lowered: Any, operations: float) -> Any:

@@ -16,7 +16,7 @@ import contextlib
 import contextvars
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -34,14 +34,19 @@ LEAST_UNITS = 8  # of a warp: with fewer, reading rows is most of the work in ei
 THIN = 32  # units of a full network: the library's products of wider ones are as fast
 
 
-_ASKED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
-    "where fused kernels are told of, if they are asked for", default=None
+class _Asked(NamedTuple):
+    full: bool  # whether for full networks, too
+    told: list[str]
+
+
+_ASKED: contextvars.ContextVar[_Asked | None] = contextvars.ContextVar(
+    "whether kernels are asked for, and where they are told of", default=None
 )
 
 
 @contextlib.contextmanager
-def asked_for(kernels: bool) -> Iterator[list[str]]:
-    """Within, networks that are traced use kernels or not; gives a list that then names those used.
+def asked_for(kernels: bool, full: bool = True) -> Iterator[list[str]]:
+    """Within, networks that are traced use kernels or not, full ones only if `full`; gives a list that then names those used.
 
     Compiled programs keep what they were traced with.
 
@@ -52,7 +57,7 @@ def asked_for(kernels: bool) -> Iterator[list[str]]:
     (False, [])
     """
     used: list[str] = []
-    token = _ASKED.set(used if kernels else None)
+    token = _ASKED.set(_Asked(full, used) if kernels else None)
     try:
         yield used
     finally:
@@ -68,7 +73,8 @@ def worth_it(width: int, span: int, rows: int, activation: Any = jax.nn.relu, fu
     [True, False, False, False]
     [True, False, False]
     """
-    if _ASKED.get() is None or divisor(width, WARP) < LEAST_UNITS:
+    asked = _ASKED.get()
+    if asked is None or (full and not asked.full) or divisor(width, WARP) < LEAST_UNITS:
         return False
     if full:  # the library makes faster products of less precision, where that is asked for
         exact = jax.config.jax_default_matmul_precision in ("float32", "highest")
@@ -92,8 +98,8 @@ def outputs(
     >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
-    if (told := _ASKED.get()) is not None:
-        told.append("units")
+    if (asked := _ASKED.get()) is not None:
+        asked.told.append("units")
     held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
     return _outputs(cut or streamed.cut_of(weights, patches), held, weights, bias, coefficients, patches, by_row)
 

@@ -20,6 +20,7 @@ import numpy as np
 from separatrix.networks.warps import WARP, bit, divisor, multiply_add, of_thread, sums, threads
 
 ROWS = 1024  # summed by a program on the way back, at most
+BODY = 640  # multiply-adds in the body of a loop, at most
 LONG = 128  # numbers from which a window is long
 TOGETHER = 2**30  # numbers of an array: networks with more in all run in turn
 
@@ -74,7 +75,7 @@ def cut_of(weights: Any, patches: Any, interpret: bool | None = None) -> Cut:
     ((20, 8, 4, 1), (20, 5, 4, 1))
     >>> cut = cut_of(jnp.ones((1, 20, 400)), jnp.ones((1, 400, 512)))
     >>> tuple(cut.there), tuple(cut.back)
-    ((20, 4, 10, 1), (10, 7, 8, 1))
+    ((20, 4, 8, 1), (10, 7, 8, 1))
     """
     (positions, span, rows), (groups, width, _) = patches.shape, weights.shape
     units = divisor(width, 20) if divisor(width, 20) >= 8 else divisor(width, WARP)
@@ -102,9 +103,13 @@ def even(length: int) -> bool:
 
 
 def _share(units: int, columns: int, length: int, most: int) -> Share:
-    """A share that reads as many steps ahead as registers allow: they hold sums, units' numbers (and the next ones, if those are several), and what is read."""
+    """A share that reads as many steps ahead as registers and the compiler's patience allow.
+
+    Registers hold sums, units' numbers (and the next ones, if those are several), and what is read. Steps that are read ahead are written out one after
+    the other, and compiling takes a time that grows with the square of that.
+    """
     held = units * columns + units * (1 + (length > WARP))
-    return Share(units, columns, max(1, min(most, (216 - held) // columns)))
+    return Share(units, columns, max(1, min(most, (216 - held) // columns, BODY // (units * columns))))
 
 
 def _fewest(units: int, length: int, sums: int) -> int:
