@@ -89,7 +89,7 @@ def drawn(shape: Shape) -> tuple[Any, Any, Any]:
     return params, patches, jnp.sign(jax.random.normal(keys[4], (many, shape.rows)))
 
 
-def outputs_of(cut: Any) -> Callable[[Any, Any], Any]:
+def outputs_of(cut: Any) -> Callable[..., Any]:
     """Outputs of one network from its parameters and patches: in kernels with this cut, or (None) in the ordinary spelling."""
 
     def call(params: Any, patches: Any, by_row: Any = None) -> Any:
@@ -99,7 +99,7 @@ def outputs_of(cut: Any) -> Callable[[Any, Any], Any]:
     return call
 
 
-def loss_of(cut: Any) -> Callable[[Any, Any, Any], Any]:
+def loss_of(cut: Any) -> Callable[..., Any]:
     """The logistic loss of one network."""
     return lambda params, patches, y, by_row=None: jax.nn.softplus(-y * outputs_of(cut)(params, patches, by_row)).mean()
 
@@ -175,7 +175,7 @@ def cuts_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
         jax.ShapeDtypeStruct(size, "float32")
         for size in ((shape.groups, shape.width, shape.span), (shape.positions, shape.span, shape.rows))
     ]
-    own, found = streamed.cut_of(*arrays, interpret), []
+    own, found = streamed.cut_of(arrays[0], arrays[1], interpret), []
     for there, back in CUTS[name]:
         whole = own.long or shape.span % back.columns == 0
         if shape.width % there.units == 0 and there.units % back.units == 0 and whole:

@@ -26,13 +26,13 @@ NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides
     "grouped": (sx.CNN(3, 5, groups=2), (8, 1)),
     "local": (sx.LCN(3, 6), (8, 1)),
 }
-# Units, columns, steps ahead and warps on both ways; as many units and warps as divide what there is.
+# Units, columns and steps ahead on both ways; as many units as divide what there is.
 SHARES = [
     (Share(8, 2, 3), Share(4, 3, 2)),
-    (Share(2, 1, 1, 4), Share(1, 1, 4, 2)),
+    (Share(2, 1, 1), Share(1, 1, 4)),
     (Share(32, 3, 2), Share(32, 10, 1)),
     (Share(5, 4, 5), Share(5, 2, 3)),
-    (Share(4, 1, 8, 2), Share(2, 30, 1)),
+    (Share(4, 1, 8), Share(2, 30, 1)),
     None,
 ]
 ROWS = 75  # tiles and rounds of 32, the last not full
@@ -48,10 +48,9 @@ def cut_with(shares, weights, patches, own=streamed.cut_of):
     if shares is None:
         return cut
     there, back = shares
-    units = divisor(cut.width, there.units)
-    there = there._replace(units=units, warps=divisor(cut.width // units, there.warps))
-    units, numbers = divisor(units, back.units), back.columns if cut.long else divisor(cut.span, back.columns)
-    return cut._replace(there=there, back=back._replace(units=units, columns=numbers, warps=divisor(cut.width // units, back.warps)))
+    there = there._replace(units=divisor(cut.width, there.units))
+    units, numbers = divisor(there.units, back.units), back.columns if cut.long else divisor(cut.span, back.columns)
+    return cut._replace(there=there, back=back._replace(units=units, columns=numbers))
 
 
 @contextlib.contextmanager
@@ -174,12 +173,12 @@ def test_signs_are_bits_of_a_row_in_the_order_of_units_and_a_unit_at_zero_is_not
 
 
 def test_sums_of_a_warp_are_those_of_their_vectors_however_many_there_are():
-    rng, lane = np.random.default_rng(6), jnp.arange(64) % 32
+    rng = np.random.default_rng(6)
     for many in range(1, 33):
-        vectors = rng.integers(-9, 9, (many, 64)).astype(np.float32)  # whole numbers: sums are exact
-        total, place = (np.asarray(each) for each in sums(True, lane, list(map(jnp.asarray, vectors))))
-        assert set(place[:32]) == set(place[32:]) == set(range(many))
-        np.testing.assert_array_equal(total, vectors.reshape(many, 2, 32).sum(2)[place, np.arange(64) // 32])
+        vectors = rng.integers(-9, 9, (many, 32)).astype(np.float32)  # whole numbers: sums are exact
+        total, place = (np.asarray(each) for each in sums(True, jnp.arange(32), list(map(jnp.asarray, vectors))))
+        assert set(place) == set(range(many))
+        np.testing.assert_array_equal(total, vectors.sum(1)[place])
 
 
 def test_a_subclass_of_a_rectifier_is_not_taken_for_one():

@@ -141,7 +141,8 @@ def empirical_loss(learner: Learner, network: Network, layout: Layout, params: P
     >>> round(float(empirical_loss(Learner(rate=1.0, steps=1), network, layout, params, rows)), 4)
     0.6931
     """
-    return rows.weight @ LOSSES[learner.loss](network.scores(params, rows.patches, layout, rows.by_row), rows.y)
+    given = rows.patches, layout, *([] if rows.by_row is None else [rows.by_row])
+    return rows.weight @ LOSSES[learner.loss](network.scores(params, *given), rows.y)
 
 
 def network_at(learner: Learner, network: Network, step: Any) -> Network:

@@ -77,7 +77,7 @@ def worth_it(width: int, span: int, rows: int, activation: Any = jax.nn.relu, fu
     if asked is None or (full and not asked.full) or divisor(width, WARP) < LEAST_UNITS:
         return False
     if full:  # the library makes faster products of less precision, where that is asked for
-        exact = jax.config.jax_default_matmul_precision in ("float32", "highest")
+        exact = jax.config.jax_default_matmul_precision in ("float32", "highest")  # pyright: ignore[reportAttributeAccessIssue]
         return exact and width <= THIN and span >= LONG and streamed.even(span) and streamed.even(rows)
     return span < LONG if _rectifies(activation) else span <= recomputed.SPAN
 

@@ -97,7 +97,7 @@ def back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, 
 def _back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slopes: Any, out: Any) -> None:
     from jax.experimental.pallas import triton
 
-    lane, _ = threads(1, cut.interpret)
+    lane = threads(cut.interpret)
     kept, slope = [cut.load(patches, np.int32(i)) for i in range(cut.span)], cut.load(slopes)
 
     def fetch(unit: Any) -> Any:

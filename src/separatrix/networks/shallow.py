@@ -187,12 +187,12 @@ class Network(Spec):
         layout: Layout,
         by_row: Float[Array, "positions rows span"] | None = None,
     ) -> Float[Array, " rows"] | Float[Array, "rows outputs"]:
-        """The outputs for a batch that is already cut into patches; `by_row`: see the method of that name."""
+        """The outputs for a batch that is already cut into patches; `by_row` is what the method of that name gives."""
         if self.layered:
             return self.read(params, deep.hidden(self, params, patches, layout), layout)
         positions, _, rows = patches.shape
         weights, bias = layout.spread(params.weights), None if params.bias is None else layout.spread(params.bias)
-        if self._has_kernels(weights.shape[1], patches):
+        if (self.connectivity != "full" or by_row is not None) and self._has_kernels(weights.shape[1], patches):
             out = fused.outputs(weights, bias, self.coefficients(params, layout), patches, self.activation, by_row)
             return out if params.offset is None else out + params.offset
         z = jnp.broadcast_to(weights, (positions, *weights.shape[1:])) @ patches
@@ -200,17 +200,20 @@ class Network(Spec):
         return self.read(params, self.activation(z).reshape(-1, rows), layout)
 
     def by_row(self, patches: Float[Array, "positions span rows"], layout: Layout) -> Float[Array, "positions rows span"] | None:
-        """The same patches stored row by row, where kernels want them so; a training on the same rows makes them once.
+        """The same patches stored row by row, where kernels want them so: for full networks, whose `scores` are no others.
+
+        They have no kernels without, and a training on the same rows makes them once.
 
         >>> FCN(20).by_row(jnp.ones((1, 400, 512)), FCN(20).layout((400, 1))) is None  # no kernels are asked for
         True
         """
-        wanted = self.connectivity == "full" and not self.layered and self._has_kernels(layout.width, patches)
+        own = type(self).scores is Network.scores and not self.layered
+        wanted = own and self.connectivity == "full" and self._has_kernels(layout.width, patches)
         return fused.row_by_row(patches) if wanted else None
 
     def _has_kernels(self, width: int, patches: Float[Array, "positions span rows"]) -> bool:
-        can = self.outputs == 1 and patches.dtype == jnp.float32
-        return can and fused.worth_it(width, *patches.shape[1:], self.activation, self.connectivity == "full")
+        (_, span, rows), can = patches.shape, self.outputs == 1 and patches.dtype == jnp.float32
+        return can and fused.worth_it(width, span, rows, self.activation, self.connectivity == "full")
 
     def read(
         self, params: Params, hidden: Float[Array, "units rows"], layout: Layout

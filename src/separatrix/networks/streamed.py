@@ -20,7 +20,7 @@ import numpy as np
 from separatrix.networks.warps import WARP, bit, divisor, multiply_add, of_thread, sums, threads
 
 ROWS = 1024  # summed by a program on the way back, at most
-BODY = 640  # multiply-adds in the body of a loop, at most
+BODY = 800  # multiply-adds in the body of a loop, at most
 LONG = 128  # numbers from which a window is long
 TOGETHER = 2**30  # numbers of an array: networks with more in all run in turn
 
@@ -31,7 +31,6 @@ class Share(NamedTuple):
     units: int
     columns: int  # of a thread: rows on the way there; numbers of a window on the way back
     ahead: int  # steps that are read before they are needed, at most
-    warps: int = 1  # of a program
 
 
 class Cut(NamedTuple):
@@ -72,22 +71,24 @@ def cut_of(weights: Any, patches: Any, interpret: bool | None = None) -> Cut:
 
     >>> cut = cut_of(jnp.ones((20, 20, 20)), jnp.ones((20, 20, 512)))
     >>> tuple(cut.there), tuple(cut.back)
-    ((20, 8, 4, 1), (20, 5, 4, 1))
+    ((20, 8, 4), (20, 5, 4))
     >>> cut = cut_of(jnp.ones((1, 20, 400)), jnp.ones((1, 400, 512)))
     >>> tuple(cut.there), tuple(cut.back)
-    ((20, 4, 8, 1), (10, 7, 8, 1))
+    ((20, 4, 10), (10, 7, 8))
     """
     (positions, span, rows), (groups, width, _) = patches.shape, weights.shape
     units = divisor(width, 20) if divisor(width, 20) >= 8 else divisor(width, WARP)
     if span >= LONG:  # memory is what these wait for: more warps, of fewer sums each
-        there = _share(units, _fewest(units, rows, 120), span, 10)
+        columns = _fewest(units, rows, 120)
+        there = _share(units, columns, span, 40 // columns)
         fewer = units // 2 if units > 15 and units % 2 == 0 else units
         back = _share(fewer, _fewest(fewer, span, 80), rows, 8)
     else:
         there = _share(units, min(8 if span > 10 else 4, -(-rows // WARP), 160 // units), span, 10)
         fits = [(u, c) for u in _divisors(units) for c in _divisors(span) if u * c <= 160]
         # Slopes are chosen for each number of a window, which is read for each unit: by instructions, and twice as many for waiting.
-        back = Share(*min(fits, key=lambda each: 2 / each[1] + 9 / each[0] + 6 / (each[0] * each[1])), ahead=4)
+        units, numbers = min(fits, key=lambda each: 2 / each[1] + 9 / each[0] + 6 / (each[0] * each[1]))
+        back = Share(units, numbers, max(1, min(4, BODY // 2 // (units * numbers))))  # of which each is more for the compiler
     interpret = jax.default_backend() != "gpu" if interpret is None else interpret
     return Cut(positions, width, span, rows, there, back, groups, interpret)
 
@@ -131,10 +132,10 @@ def there(cut: Cut, keep: str, activation: Any, weights: Any, bias: Any, coeffic
     tiles = -(-cut.rows // (cut.there.columns * WARP))
     by_blocks = (cut.blocks, cut.positions, cut.rows)
     kept = {"signs": [(by_blocks, jnp.int32)], "units": [((cut.positions, cut.width, cut.rows), jnp.float32)], "": []}[keep]
-    grid = cut.blocks // cut.there.warps, tiles, cut.positions
+    grid = cut.blocks, tiles, cut.positions
     body = functools.partial(_there, cut, keep)
     given = weights, bias, coefficients, patches
-    found = _call(cut, "units_there", body, activation, grid, cut.there.warps, given, [(by_blocks, jnp.float32), *kept])
+    found = _call(cut, "units_there", body, activation, grid, given, [(by_blocks, jnp.float32), *kept])
     return found[0], found[1] if keep else None
 
 
@@ -144,13 +145,12 @@ def back(cut: Cut, slopes: Any, active: Any, windows: Any, biased: bool) -> Any:
 
     Long windows are (positions, rows, span), others as patches are.
     """
-    many = cut.back.units * cut.back.warps
     tiles = -(-cut.span // (cut.back.columns * WARP)) if cut.long else cut.span // cut.back.columns
-    grid = cut.width // many, tiles, cut.parts, cut.positions
+    grid = cut.width // cut.back.units, tiles, cut.parts, cut.positions
     apart = biased and not cut.long  # for long windows, sums of slopes by themselves are no work worth a kernel
     body = functools.partial(_back_of_numbers if cut.long else _back_of_rows, cut, apart)
     shape = cut.positions, cut.parts, cut.width, cut.span + apart
-    sums = _call(cut, "units_back", body, None, grid, cut.back.warps, (slopes, active, windows), [(shape, jnp.float32)])[0]
+    sums = _call(cut, "units_back", body, None, grid, (slopes, active, windows), [(shape, jnp.float32)])[0]
     if not biased or apart:
         return sums
     if active is not None:
@@ -181,7 +181,7 @@ class Ref(NamedTuple):
         triton.store(self.ref.at[_within(self.begin + place) + more], values)
 
 
-def _call(cut: Cut, name: str, body: Any, activation: Any, grid: Any, warps: int, given: tuple[Any, ...], out: list[Any]) -> Any:
+def _call(cut: Cut, name: str, body: Any, activation: Any, grid: Any, given: tuple[Any, ...], out: list[Any]) -> Any:
     """A kernel, for all networks of a batch at once; what is None is not there."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
@@ -210,7 +210,7 @@ def _call(cut: Cut, name: str, body: Any, activation: Any, grid: Any, warps: int
             in_specs=whole[: len(flat)],
             out_specs=whole[len(flat) :],
             interpret=cut.interpret,
-            compiler_params=None if cut.interpret else triton.CompilerParams(num_warps=warps, num_stages=1),
+            compiler_params=None if cut.interpret else triton.CompilerParams(num_warps=1, num_stages=1),
             name=name,
         )(*flat)
         return [each.reshape(many, *shape) for each, (shape, _) in zip(found, out)]
@@ -266,8 +266,7 @@ def _there(
     cut: Cut, keep: str, activation: Any, place: Any, weights: Ref, bias: Ref, coefficients: Ref, patches: Ref, out: Ref, kept: Any = None
 ) -> None:
     (block, tile, position), share = place, cut.there
-    lane, warp = threads(share.warps, cut.interpret)
-    block = block * share.warps + warp
+    lane = threads(cut.interpret)
     columns = _Columns(tile, share.columns, cut.rows, lane)
     group = position if cut.groups > 1 else 0
     unit = group * cut.width + block * share.units  # the first of this warp's
@@ -297,8 +296,8 @@ def _there(
 
 def _back_of_numbers(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Any, windows: Ref, out: Ref) -> None:
     (block, tile, part, position), share = place, cut.back
-    lane, warp = threads(share.warps, cut.interpret)
-    unit = (block * share.warps + warp) * share.units
+    lane = threads(cut.interpret)
+    unit = block * share.units
     columns = _Columns(tile, share.columns, cut.span, lane)
     begin = part * cut.length
 
@@ -317,8 +316,8 @@ def _back_of_numbers(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, ac
 
 def _back_of_rows(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Ref, windows: Ref, out: Ref) -> None:
     (block, tile, part, position), share = place, cut.back
-    lane, warp = threads(share.warps, cut.interpret)
-    unit, first = (block * share.warps + warp) * share.units, tile * share.columns
+    lane = threads(cut.interpret)
+    unit, first = block * share.units, tile * share.columns
     rounds = cut.length // WARP
     step = divisor(rounds, share.ahead)
     full = cut.length * cut.parts == cut.rows

@@ -1,6 +1,6 @@
 """What the threads of a warp do together, inside a kernel: written in Pallas for its Triton backend; interpreted, slowly, where there is no GPU.
 
-A vector has one number a thread, of one warp or of several. Nothing is padded.
+A program is a warp, and a vector has one number a thread. Nothing is padded.
 """
 
 from typing import Any
@@ -21,14 +21,12 @@ def divisor(number: int, most: int) -> int:
     return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
 
 
-def threads(warps: int, interpret: bool) -> tuple[Any, Any]:
-    """Each thread's place in its warp, and its warp's in the program.
+def threads(interpret: bool) -> Any:
+    """The threads' places in their warp.
 
-    Nothing is known of the first to the compiler, which would put it together with whatever is added, and compute every address by itself.
+    To the compiler nothing is known of them: it would put them together with whatever is added, and compute every address by itself.
     """
-    every = jnp.arange(WARP * warps)
-    place, warp = (every, 0) if warps == 1 else (every & (WARP - 1), every // WARP)
-    return place if interpret else asm("mov.b32 $0, $1;", place, kind="r"), warp
+    return jnp.arange(WARP) if interpret else asm("mov.b32 $0, $1;", jnp.arange(WARP), kind="r")
 
 
 def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
@@ -39,10 +37,9 @@ def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
 
 
 def of_thread(interpret: bool, vector: Any, place: Any) -> Any:
-    """One thread's number, to all threads of its warp."""
+    """One thread's number, to all threads."""
     if interpret:
-        many = vector.reshape(-1, WARP)
-        return jnp.broadcast_to(many[:, place][:, None], many.shape).reshape(-1)
+        return jnp.broadcast_to(vector[place], vector.shape)
     if isinstance(place, int):
         return asm(f"shfl.sync.idx.b32 $0, $1, {place}, 31, -1;", vector)
     return asm("shfl.sync.idx.b32 $0, $2, $1, 31, -1;", jnp.broadcast_to(place, vector.shape), vector, kinds="r")

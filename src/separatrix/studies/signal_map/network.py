@@ -47,9 +47,9 @@ class MapNetwork(Network):
         norm = jnp.linalg.norm(filters, axis=-1, keepdims=True)
         return params._replace(weights=filters * (self.initial.scale / jnp.where(norm > 0, norm, 1.0)))
 
-    def scores(self, params: Params, patches: Float[Array, "1 span rows"], layout: Layout) -> Any:
+    def scores(self, params: Params, patches: Float[Array, "1 span rows"], layout: Layout, by_row: Any = None) -> Any:
         """The outputs of the full network whose weights are the filters in their places."""
-        return super().scores(params._replace(weights=self.placed(params.weights)), patches, layout)
+        return super().scores(params._replace(weights=self.placed(params.weights)), patches, layout, by_row)
 
     def placed(self, filters: Float[Array, "1 units span"]) -> Float[Array, "1 units span"]:
         """The weights of every unit over the whole input."""
