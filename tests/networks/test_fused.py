@@ -312,3 +312,18 @@ def test_timing_runs_interpreted(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["fused_timing.py", "--interpret", "--shapes", "sphere-CNN", "--seconds", "300", "--threads", "1"])
     timing.main()
     assert [line for line in capsys.readouterr().out.splitlines() if "| sphere-CNN | kernels" in line and "rror" not in line]
+
+
+def test_a_network_with_scores_of_its_own_knows_nothing_of_kernels(monkeypatch):
+    class Loud(sx.Network):
+        """Twice the outputs."""
+
+        def scores(self, params, patches, layout):
+            return 2 * super().scores(params, patches, layout)
+
+    trial = sx.Trial(sx.SignalTask(8, 16, 0.3), Loud("full", 8), sx.Learner(0.1, 2), samples=40, measure=sx.Measure((), test=16))
+    for least in (engine.KERNELS, engine.KERNELS_OF_FULL):
+        monkeypatch.setitem(least, jax.default_backend(), 0.0)
+    programs = sx.engine.Programs()
+    assert np.isfinite(programs.run([trial], trial, 1)[0]["loss"])
+    assert programs.tally.kernels == 0
