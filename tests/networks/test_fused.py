@@ -163,6 +163,14 @@ def test_networks_too_large_for_one_kernel_run_in_turn(monkeypatch):
     jax.clear_caches()
 
 
+def test_arrays_with_more_places_than_kernels_know_are_refused(monkeypatch):
+    monkeypatch.setattr(streamed, "MOST", 900)
+    weights, patches = jnp.ones((2, 12, 4)), jnp.ones((2, 4, 40))
+    cut = cut_with((Share(1, 1, 1), Share(1, 1, 1)), weights, patches)
+    with pytest.raises(ValueError, match="at most 900 numbers, got 960"):  # of the results: 12 units, one a block, two positions, 40 rows
+        fused.outputs(weights, None, jnp.ones((2, 12)), patches, cut=cut)
+
+
 def test_signs_are_bits_of_a_row_in_the_order_of_units_and_a_unit_at_zero_is_not_active():
     weights = jnp.array([[[1.0], [-1.0], [0.0], [2.0], [-3.0], [0.5]]])  # two blocks of three units
     cut = cut_with((Share(3, 1, 1), Share(3, 1, 1)), weights, jnp.ones((2, 1, 33)))

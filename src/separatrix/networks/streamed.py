@@ -10,19 +10,20 @@ all networks of a batch in them: where only the last part of a place changes, th
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from separatrix.networks.warps import WARP, bit, divisor, multiply_add, of_thread, sums, threads
 
 ROWS = 1024  # summed by a program on the way back, at most
 BODY = 800  # multiply-adds in the body of a loop, at most
 LONG = 128  # numbers from which a window is long
-TOGETHER = 2**30  # numbers of an array: networks with more in all run in turn
+MOST = 2**30  # numbers of an array, whose places are integers of 32 bits
+TOGETHER = MOST  # numbers of an array of several networks: with more they run in turn
 
 
 class Share(NamedTuple):
@@ -150,16 +151,16 @@ def back(cut: Cut, slopes: Any, active: Any, windows: Any, biased: bool) -> Any:
     apart = biased and not cut.long  # for long windows, sums of slopes by themselves are no work worth a kernel
     body = functools.partial(_back_of_numbers if cut.long else _back_of_rows, cut, apart)
     shape = cut.positions, cut.parts, cut.width, cut.span + apart
-    sums = _call(cut, "units_back", body, None, grid, (slopes, active, windows), [(shape, jnp.float32)])[0]
+    found = _call(cut, "units_back", body, None, grid, (slopes, active, windows), [(shape, jnp.float32)])[0]
     if not biased or apart:
-        return sums
+        return found
     if active is not None:
         each = jnp.stack([jnp.where((active & bit(unit)) != 0, slopes, 0.0).sum(2) for unit in range(cut.there.units)], 1)
         alone = jnp.moveaxis(each, 2, 0).reshape(cut.positions, cut.width)
     else:
         alone = slopes.sum(2)
     beside = jnp.zeros((cut.positions, cut.parts, cut.width, 1)).at[:, 0, :, 0].set(alone)
-    return jnp.concatenate([sums, beside], 3)
+    return jnp.concatenate([found, beside], 3)
 
 
 class Ref(NamedTuple):
@@ -169,7 +170,7 @@ class Ref(NamedTuple):
     begin: Any
 
     def load(self, place: Any, more: int = 0) -> Any:
-        """The numbers at a place and as many further on; nothing is added to `place` that is not the same for all threads."""
+        """The numbers at a place, or a known distance further on."""
         from jax.experimental.pallas import triton
 
         return triton.load(self.ref.at[_within(self.begin + place) + more])
@@ -188,25 +189,27 @@ def _call(cut: Cut, name: str, body: Any, activation: Any, grid: Any, given: tup
 
     numbers, tree = jax.tree.flatten(activation)
     arrays = [*[jnp.asarray(number, jnp.float32).reshape(1) for number in numbers], *(each for each in given if each is not None)]
-    sizes = [array.size for array in arrays]
+    sizes, written = [array.size for array in arrays], [math.prod(shape) for shape, _ in out]
+    if max(*sizes, *written) > MOST:
+        raise ValueError(f"kernels hold arrays of at most {MOST} numbers, got {max(*sizes, *written)}")
 
     def of_networks(many: int, apart: tuple[bool, ...], *arrays: Any) -> Any:
         def kernel(*refs: Any) -> None:
             *place, network = _places(pl.program_id(0), (*grid, many))
             begins = [network * size if each else 0 for each, size in zip(apart, sizes)]
-            begins += [network * int(np.prod(shape)) for shape, _ in out]
+            begins += [network * size for size in written]
             held = [Ref(ref, begin) for ref, begin in zip(refs, begins)]
             first, rest = held[: len(numbers)], iter(held[len(numbers) :])
             function = jax.tree.unflatten(tree, [each.ref[each.begin] for each in first])
             body(function, tuple(place), *[None if each is None else next(rest) for each in given], *rest)
 
         flat = [array.reshape(-1) for array in arrays]
-        shapes = [jax.ShapeDtypeStruct((many * int(np.prod(shape)),), dtype) for shape, dtype in out]
+        shapes = [jax.ShapeDtypeStruct((many * size,), dtype) for size, (_, dtype) in zip(written, out)]
         whole = [pl.BlockSpec(each.shape, lambda _: (0,)) for each in (*flat, *shapes)]
         found = pl.pallas_call(
             kernel,
             out_shape=shapes,
-            grid=(int(np.prod(grid)) * many,),
+            grid=(math.prod(grid) * many,),
             in_specs=whole[: len(flat)],
             out_specs=whole[len(flat) :],
             interpret=cut.interpret,
@@ -215,11 +218,14 @@ def _call(cut: Cut, name: str, body: Any, activation: Any, grid: Any, given: tup
         )(*flat)
         return [each.reshape(many, *shape) for each, (shape, _) in zip(found, out)]
 
-    return [each[0] for each in _over_networks(of_networks, 1, (False,) * len(arrays), arrays)]
+    return [each[0] for each in _over_networks(of_networks, max(written), 1, (False,) * len(arrays), arrays)]
 
 
-def _over_networks(call: Callable[..., Any], many: int, apart: tuple[bool, ...], arrays: list[Any]) -> Any:
-    """`call(many, apart, *arrays)`, which under `vmap` is called once with all networks: those arrays that are `apart` have one for each."""
+def _over_networks(call: Callable[..., Any], written: int, many: int, apart: tuple[bool, ...], arrays: list[Any]) -> Any:
+    """`call(many, apart, *arrays)`, which under `vmap` is called once with all networks: those arrays that are `apart` have one for each.
+
+    `written` are the most numbers that a network's results have.
+    """
 
     @jax.custom_batching.custom_vmap
     def run(*arrays: Any) -> Any:
@@ -227,7 +233,7 @@ def _over_networks(call: Callable[..., Any], many: int, apart: tuple[bool, ...],
 
     @run.def_vmap
     def batched(size: int, moved: Any, *arrays: Any) -> Any:
-        if max(array.size for array in arrays) > TOGETHER:
+        if max(size * many * written, *(array.size for array in arrays)) > TOGETHER:
             mapped = [array for array, each in zip(arrays, moved) if each]
 
             def one(some: Any) -> Any:
@@ -244,7 +250,7 @@ def _over_networks(call: Callable[..., Any], many: int, apart: tuple[bool, ...],
             elif each and many > 1:
                 array = jnp.repeat(array, many, 0)
             merged.append(array)
-        found = _over_networks(call, size * many, tuple(a or b for a, b in zip(apart, moved)), merged)
+        found = _over_networks(call, written, size * many, tuple(a or b for a, b in zip(apart, moved)), merged)
         return [each.reshape(size, many, *each.shape[1:]) for each in found], [True] * len(found)
 
     return run(*arrays)
@@ -376,11 +382,10 @@ class _Columns:
     """A thread's columns. Where the last tile would not be full, some columns are computed twice, and written twice, the same."""
 
     def __init__(self, tile: Any, many: int, length: int, lane: Any):
-        self.length = length
-        short = many * WARP > length
-        begin = 0 if short else jnp.minimum(tile * (many * WARP), length - many * WARP) if many * WARP < length else 0
-        self.first = begin + lane
-        self.each = [None if not short or WARP * (i + 1) <= length else (lane + WARP * i) % length for i in range(many)]
+        self.length, wide = length, many * WARP
+        self.first = lane + (jnp.minimum(tile * wide, length - wide) if wide < length else 0)
+        # None: a known distance from the first one; others begin anew.
+        self.each = [None if wide <= length or WARP * (i + 1) <= length else (lane + WARP * i) % length for i in range(many)]
 
     def load(self, ref: Ref, at: Any) -> list[Any]:
         """The columns of the numbers that begin at a place."""
