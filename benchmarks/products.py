@@ -5,8 +5,8 @@
 
 A step is the gradient of the logistic loss of all networks together (rectifiers, a trained readout) and their update, many in one compiled
 loop. Its two large products are z = w x forward and g xᵀ for the weights' gradient. "float32" is what the package pins; "blocks" is the same with
-the weights' gradient in blocks that a library's tiles of 128 divide, and "rows first" with inputs stored row by row. Those with TF32 in their
-names, but for the last, make a float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three
+the weights' gradient in blocks that a library's tiles of 128 divide, "rows first" with inputs stored row by row, and "rows first in blocks"
+with both for the gradient. Those with TF32 in their names, but for the last, make a float32 product on tensor cores, of numbers split into two parts that TF32 can hold: XLA's own algorithm; three
 products of parts that are added; and one product three times as long, with parts side by side along the axis that is summed over ("inputs
 once": they are split before the loop).
 
@@ -39,7 +39,7 @@ WAYS = (
     "float32",
     "blocks",
     "rows first",
-    "other way around",
+    "rows first in blocks",
     "TF32 x 3 (XLA's)",
     "three of TF32",
     "one of TF32",
@@ -82,14 +82,16 @@ def long(a: Any, b: Any, axis: int) -> Any:
 
 def blocks(a: Any, b: Any, axis: int) -> Any:
     """The weights' gradient in blocks; other products as they are."""
-    cut, whole = a.shape[1] // TILE * TILE, functools.partial(dot, Precision.HIGHEST)
-    if axis != 2:
-        return whole(a, b, axis)
-    inner = b.shape[1] // TILE * TILE
-    rows = [
-        jnp.concatenate([whole(some, b[:, :inner], 2), whole(some, b[:, inner:], 2)], 2) for some in (a[:, :cut], a[:, cut:]) if some.size
-    ]
-    return jnp.concatenate(rows, 1)
+    return dot(Precision.HIGHEST, a, b, axis) if axis != 2 else in_blocks(a, b, 2)
+
+
+def in_blocks(a: Any, b: Any, axis: int) -> Any:
+    """A product in blocks that a library's tiles divide, and what is left over."""
+    whole, (units, others) = functools.partial(dot, Precision.HIGHEST), (a.shape[1] // TILE * TILE, b.shape[3 - axis] // TILE * TILE)
+    parts = [part for part in jnp.split(b, [others], 3 - axis) if part.size]
+    return jnp.concatenate(
+        [jnp.concatenate([whole(some, part, axis) for part in parts], 2) for some in jnp.split(a, [units], 1) if some.size], 1
+    )
 
 
 def product_of(way: str, x: Any) -> Product:
@@ -101,6 +103,9 @@ def product_of(way: str, x: Any) -> Product:
     if way == "rows first":
         first = jax.lax.optimization_barrier(jnp.swapaxes(x, 1, 2))
         return lambda a, _, axis: exact(a, first, 3 - axis)
+    if way == "rows first in blocks":
+        turned = jax.lax.optimization_barrier(jnp.swapaxes(x, 1, 2))
+        return lambda a, b, axis: in_blocks(a, turned, 1) if axis == 2 else exact(a, b, axis)
     if way == "one of TF32 (inputs once)":
         split = {axis: beside(x, axis) for axis in (1, 2)}
         return lambda a, _, axis: long(a, split[axis], axis)
