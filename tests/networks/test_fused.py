@@ -13,7 +13,7 @@ import pytest
 import separatrix as sx
 from separatrix.engine import programs as engine
 from separatrix.learners import Rows, empirical_loss
-from separatrix.networks import Frame, fused, streamed
+from separatrix.networks import Frame, flat, fused, streamed
 from separatrix.networks.streamed import Share
 from separatrix.networks.warps import divisor, sums
 
@@ -155,7 +155,7 @@ def test_networks_too_large_for_one_kernel_run_in_turn(monkeypatch):
         return jax.vmap(lambda w, x: fused.outputs(w, None, c, x, cut=cut_with(SHARES[0], w, x)), (0, 0))(w, x)
 
     together = many(*given)
-    monkeypatch.setattr(streamed, "TOGETHER", 500)
+    monkeypatch.setattr(flat, "TOGETHER", 500)
     jax.clear_caches()
     in_turn = jax.make_jaxpr(many)(*given)
     assert "scan" in str(in_turn)
@@ -164,7 +164,7 @@ def test_networks_too_large_for_one_kernel_run_in_turn(monkeypatch):
 
 
 def test_arrays_with_more_places_than_kernels_know_are_refused(monkeypatch):
-    monkeypatch.setattr(streamed, "MOST", 900)
+    monkeypatch.setattr(flat, "MOST", 900)
     weights, patches = jnp.ones((2, 12, 4)), jnp.ones((2, 4, 40))
     cut = cut_with((Share(1, 1, 1), Share(1, 1, 1)), weights, patches)
     with pytest.raises(ValueError, match="at most 900 numbers, got 960"):  # of the results: 12 units, one a block, two positions, 40 rows
@@ -236,7 +236,7 @@ def trial_below_the_edge():
 def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypatch):
     trial, rows = trial_below_the_edge(), {}
     asked = []
-    monkeypatch.setattr(streamed, "_call", lambda *given, own=streamed._call: asked.append(given[1]) or own(*given))
+    monkeypatch.setattr(streamed, "call", lambda *given, own=streamed.call: asked.append(given[1]) or own(*given))
     for name, operations in {"product": np.inf, "fused": 0.0}.items():
         monkeypatch.setitem(engine.KERNELS, jax.default_backend(), operations)
         programs = sx.engine.Programs()
@@ -255,7 +255,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     expected = sx.engine.Programs().run([trial], trial, 1)
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
-    monkeypatch.setattr(streamed, "_call", fail)
+    monkeypatch.setattr(streamed, "call", fail)
     programs = sx.engine.Programs()
     with pytest.warns(UserWarning, match="a program was made without kernels, which did not compile: no such device"):
         assert programs.run([trial], trial, 1)[0]["loss"] == expected[0]["loss"]
@@ -264,7 +264,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
 
 def test_small_programs_have_no_kernels(monkeypatch):
     monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 1e13)
-    monkeypatch.setattr(streamed, "_call", lambda *_: pytest.fail("a kernel"))
+    monkeypatch.setattr(streamed, "call", lambda *_: pytest.fail("a kernel"))
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     sx.engine.Programs().run([trial], trial, 1)
 
