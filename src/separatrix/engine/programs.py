@@ -31,7 +31,7 @@ LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
-# Operations a call from which kernels (`separatrix.networks.fused`) are asked for, and from which for full networks, too. They compile for 3 to 10 seconds
+# Operations a call from which kernels (`separatrix.networks.fused`) are asked for, and from which for full networks, too. They compile for 6 to 14 seconds
 # more, and 1e14 operations take 9 to 20 seconds less where there are windows, 2 less where there are none (`benchmarks/floors.py`, on an H200).
 KERNELS = {"gpu": 3e13}
 KERNELS_OF_FULL = {"gpu": 5e14}

@@ -174,9 +174,8 @@ def _gradients(
         again = recomputed.cut_of(weights, patches, cut.interpret)
         sums = recomputed.back(again, activation, weights, bias, coefficients, patches, slope).sum(0)
         sums, of_coefficients = sums[..., :-1], sums[..., -1]
-    elif _rectifies(
-        activation
-    ):  # sums of a rectifier's slopes: those of its values are theirs with its weights, and neither has its coefficient yet
+    elif _rectifies(activation):
+        # Sums of a rectifier's slopes: those of its values are theirs with its weights, and neither has its coefficient yet.
         sums = streamed.back(cut, slope, kept, windows, bias is not None).sum(1)
         each = weights if bias is None else jnp.concatenate([weights, bias[:, :, None]], 2)
         of_coefficients = (sums * each).sum(2)
