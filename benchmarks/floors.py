@@ -201,7 +201,7 @@ def attempt(program: Callable[[], dict[str, Any]], limit: float) -> dict[str, An
 def spelled(name: str) -> Iterator[None]:
     """Within, programs are made with kernels ("fused") or without ("product"), however much they have to do; an error where they do not compile."""
     from separatrix.engine import programs
-    from separatrix.networks import fused
+    from separatrix.networks.kernels import fused
 
     least = dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)
     with (

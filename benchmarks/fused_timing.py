@@ -6,8 +6,8 @@
 A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
 alone. The error is that of the first step's gradients of one network against float64, the largest of any parameter
 as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
-see `floors.py` beside this file and `separatrix.networks.fused`. A cut is (units of a warp, columns of a thread, steps read ahead) on the way there, and
-on the way back; see `separatrix.networks.streamed`.
+see `floors.py` beside this file and `separatrix.networks.kernels.fused`. A cut is (units of a warp, columns of a thread, steps read ahead) on the way there, and
+on the way back; see `separatrix.networks.kernels.streaming`.
 """
 
 import argparse
@@ -22,8 +22,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from separatrix.networks import fused, streamed
-from separatrix.networks.streamed import Share
+from separatrix.networks.kernels import fused
+from separatrix.networks.kernels import streaming as streamed
+from separatrix.networks.kernels.streaming import Share
 
 
 class Shape(NamedTuple):

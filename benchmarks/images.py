@@ -56,10 +56,10 @@ def cases(small: bool) -> dict[str, dict[str, Any]]:
 def ours(case: dict[str, Any], steps: int, tf32: bool) -> list[Any]:
     """The case as trials, through the package's front door."""
     import separatrix as sx
-    from separatrix.studies.cifar.measure import Cell as Point
-    from separatrix.studies.cifar.measure import network_of as image_network
+    from separatrix.studies.cifar.trials import Cell as Point
+    from separatrix.studies.cifar.trials import network_of as image_network
     from separatrix.studies.cifar.settings import POOLS, CifarSettings
-    from separatrix.studies.digits.measure import network_of
+    from separatrix.studies.digits.trials import network_of
     from separatrix.studies.digits.settings import DigitsSettings
 
     measure = sx.Measure(probes=(), test=1)
@@ -174,7 +174,7 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
     Rows do not say where they ran: all of a folder's should have run on this kind of device.
     """
     from separatrix.engine import Trial
-    from separatrix.studies.cifar.measure import cells, trials_of
+    from separatrix.studies.cifar.trials import cells, trials_of
     from separatrix.studies.cifar.settings import POOLS, SCALES
 
     settings = SCALES["full"]
@@ -212,7 +212,8 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
 
     import separatrix as sx
     from separatrix.engine.programs import LIGHT
-    from separatrix.networks import convolutions, deep
+    from separatrix.networks import convolutions
+    from separatrix.networks import layers as deep
 
     backend, rows, steps = jax.default_backend(), 32 if small else 256, 2 if small else 10
     shape, kept = (32, 32, 3), (4, 16) if small else (16, 64, 128)

@@ -22,8 +22,8 @@ import pyarrow as pa
 import separatrix as sx
 from report import write_run
 from separatrix.engine import Device, Lab, Ledger, make_plan
-from separatrix.engine.packing import MOST_ROWS
-from separatrix.engine.parts import write_part
+from separatrix.engine.store.compaction import MOST_ROWS
+from separatrix.engine.store.parts import write_part
 from separatrix.report import write_report
 
 

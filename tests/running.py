@@ -80,7 +80,7 @@ class Driver:
         found = []
         for pid in self.family():
             try:
-                if b"separatrix.engine.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if b"separatrix.engine.execute.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(pid)
             except OSError:
                 pass

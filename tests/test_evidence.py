@@ -8,7 +8,7 @@ import pytest
 
 from separatrix.report.content import effect
 from separatrix.report.markdown import plain
-from separatrix.report.reading import VERDICTS, read_claims
+from separatrix.report.read import VERDICTS, read_claims
 from separatrix.studies import STUDIES
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[1] / "evidence").glob("*/claims.json"))

@@ -45,21 +45,8 @@ if TYPE_CHECKING:
         top_eigenvalues,
     )
     from separatrix.spec import Spec, choice, size, static, value
-    from separatrix.studies.diagnose import Diagnosis, diagnose
-    from separatrix.tasks import (
-        ConeTask,
-        DigitSequenceTask,
-        ImageRegressionTask,
-        ImageTask,
-        PatchSphereTask,
-        PatternTask,
-        RepeatedPointTask,
-        Sample,
-        SignalTask,
-        SphereTask,
-        Task,
-        VocabularyTask,
-    )
+    from separatrix.diagnose import Diagnosis, diagnose
+    from separatrix.tasks import ConeTask, DigitSequenceTask, ImageRegressionTask, ImageTask, PatchSphereTask, PatternTask, RepeatedPointTask, Sample, SignalTask, SphereTask, Task, VocabularyTask
 
 # Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps this list and the one above equal.
 _HOMES = {
@@ -74,7 +61,7 @@ _HOMES = {
     "notes": ["Note"],
     "probes": ["PROBES", "Moment", "block_eigenvalues", "largest_eigenvalue", "probe", "top_eigenvalues"],
     "spec": ["Spec", "choice", "size", "static", "value"],
-    "studies.diagnose": ["Diagnosis", "diagnose"],
+    "diagnose": ["Diagnosis", "diagnose"],
     "tasks": [
         "ConeTask", "DigitSequenceTask", "ImageRegressionTask", "ImageTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample",
         "SignalTask", "SphereTask", "Task", "VocabularyTask",

@@ -12,8 +12,8 @@ import pyarrow as pa
 from harness import HERE, STUDY, WORKERS, parts_of, rows_of
 
 from separatrix.engine import Ledger
-from separatrix.engine.packing import FANOUT
-from separatrix.engine.parts import write_part
+from separatrix.engine.store.compaction import FANOUT
+from separatrix.engine.store.parts import write_part
 from separatrix.spec import digest
 
 
@@ -96,7 +96,7 @@ def dask_worker_killed(bench, rng):
 
     def workers():
         below = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout.splitlines()
-        clusters = {line.split()[0] for line in below if "separatrix.engine.embedded" in line and line.split()[1] == str(command.pid)}
+        clusters = {line.split()[0] for line in below if "separatrix.engine.execute.embedded" in line and line.split()[1] == str(command.pid)}
         return [int(line.split()[0]) for line in below if line.split()[1] in clusters and "spawn_main" in line]
 
     hit = command.until(lambda: len(workers()) == 2 and parts_of(folder), every=0.05)

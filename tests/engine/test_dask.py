@@ -16,9 +16,11 @@ import pytest
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import Chunk, Cluster, DaskRunner, Device, Ledger, Programs, cluster, make_plan, remote
-from separatrix.engine.flight import Waiting
-from separatrix.engine.local import environment
+from separatrix.engine import Chunk, Cluster, DaskRunner, Device, Ledger, Programs, make_plan
+from separatrix.engine.execute import dask as cluster
+from separatrix.engine.execute import wire as remote
+from separatrix.engine.execute.flight import Waiting
+from separatrix.engine.execute.local import environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 pytestmark = [
@@ -38,7 +40,7 @@ class Outside:
 
     def __init__(self, workers, port=0, **env):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "separatrix.engine.embedded", str(workers), str(port)],
+            [sys.executable, "-m", "separatrix.engine.execute.embedded", str(workers), str(port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,9 +12,10 @@ import pytest
 
 import separatrix as sx
 from running import TASK, plain_rows, tiny
-from separatrix.engine import Device, Programs, local, make_plan
-from separatrix.engine.desk import Desk, hints_of
-from separatrix.engine.local import Workers
+from separatrix.engine import Device, Programs, make_plan
+from separatrix.engine.execute import local
+from separatrix.engine.execute.scheduler import Desk, hints_of
+from separatrix.engine.execute.local import Workers
 from separatrix.engine.programs import Program
 from separatrix.errors import SeparatrixError
 

@@ -15,8 +15,9 @@ import pytest
 
 import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, measured, plain_rows, tiny
-from separatrix.engine import Device, find_device, local, make_plan
-from separatrix.engine.local import Workers, environment
+from separatrix.engine import Device, find_device, make_plan
+from separatrix.engine.execute import local
+from separatrix.engine.execute.local import Workers, environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 

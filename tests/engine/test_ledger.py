@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import DamagedPart, Ledger, ledger, table_of, write_json, write_whole
+from separatrix.engine import DamagedPart, Ledger, table_of, write_json, write_whole
+from separatrix.engine.store import ledger
 from separatrix.errors import SeparatrixError
 
 ROWS = [

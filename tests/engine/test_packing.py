@@ -13,11 +13,14 @@ import pytest
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import DamagedPart, Ledger, ledger, packing, parts
-from separatrix.engine.files import alone
-from separatrix.engine.index import Index
-from separatrix.engine.packing import FANOUT, pack_together, to_pack
-from separatrix.engine.parts import key_of, scan_part
+from separatrix.engine import DamagedPart, Ledger
+from separatrix.engine.store import ledger
+from separatrix.engine.store import compaction as packing
+from separatrix.engine.store import parts
+from separatrix.files import alone
+from separatrix.engine.store.index import Index
+from separatrix.engine.store.compaction import FANOUT, pack_together, to_pack
+from separatrix.engine.store.parts import key_of, scan_part
 from separatrix.spec import digest
 
 

@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from running import TASK, measured, plain_rows, tiny
 from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, programs
-from separatrix.engine.local import run_here
+from separatrix.engine.execute.local import run_here
 from separatrix.errors import SeparatrixError
 from separatrix.networks import convolutions
 

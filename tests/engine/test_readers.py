@@ -9,11 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
-from separatrix.engine import DamagedPart, Ledger, ledger, read_manifest, remote
-from separatrix.engine.parts import part_name
+from separatrix.engine import DamagedPart, Ledger, read_manifest
+from separatrix.engine.store import ledger
+from separatrix.engine.execute import wire as remote
+from separatrix.engine.store.parts import part_name
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_report
-from separatrix.report.watching import Watcher
+from separatrix.report.live import Watcher
 
 ROWS = [{"trial": f"{i:032x}", "risk": 0.1 * i, "status": "exhausted", "trace.loss": [0.5, 0.25 * i]} for i in range(5)]
 JSON = st.recursive(

@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from separatrix.errors import UnknownNameError
-from separatrix.inference.calibration import as_markdown, calibrate, scenarios
+from separatrix.inference.coverage import as_markdown, calibrate, scenarios
 
 # With S studies and true coverage c the count is binomial(S, c). The whole run demands 92-98 %. Here a scenario fails only if its
 # count would be a one-in-a-thousand event at the nearer end of that range, so that a sound estimator passes with any

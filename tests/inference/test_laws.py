@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.inference import (
-    CANNOT_TELL,
-    NONE_FITS,
-    Cell,
-    Law,
-    Tally,
-    cell_of,
-    estimate_threshold,
-    fit_exponents,
-    rank_laws,
-    standard_laws,
-)
-from separatrix.inference.tobit import fit_rows, rows_of
+from separatrix.inference import CANNOT_TELL, NONE_FITS, Cell, Law, Tally, cell_of, estimate_threshold, fit_exponents, rank_laws, standard_laws
+from separatrix.inference.censored_regression import fit_rows, rows_of
 
 SQUARE = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
 

@@ -6,14 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError
-from separatrix.inference import (
-    Tally,
-    binarize,
-    estimate_threshold,
-    tally,
-    threshold_from_metric,
-    threshold_ratio,
-)
+from separatrix.inference import Tally, binarize, estimate_threshold, tally, threshold_from_metric, threshold_ratio
 from separatrix.inference.monotone import isotonic_rates
 from separatrix.inference.synthetic import SyntheticLearner
 

@@ -13,9 +13,12 @@ import pytest
 import separatrix as sx
 from separatrix.engine import programs as engine
 from separatrix.learners import Rows, empirical_loss
-from separatrix.networks import Frame, flat, fused, streamed
-from separatrix.networks.streamed import Share
-from separatrix.networks.warps import divisor, sums
+from separatrix.networks import Frame
+from separatrix.networks.kernels import batching as flat
+from separatrix.networks.kernels import fused
+from separatrix.networks.kernels import streaming as streamed
+from separatrix.networks.kernels.streaming import Share
+from separatrix.networks.kernels.warps import divisor, sums
 
 ACTIVATIONS = [sx.ReLU(), sx.ClippedReLU(0.7), sx.Tanh(), sx.LSA(0.4)]
 NETWORKS = {  # the input's shape; widths, windows and rows that no tile divides

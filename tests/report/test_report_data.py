@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sample_run import CELLS, figures, write_run
 
 from separatrix.report import write_report
-from separatrix.report.data import MOST_ROWS, csv_of, data_of, kept_groups, page_data
-from separatrix.report.figures import drawing_of
-from separatrix.report.legend import entries_of
+from separatrix.report.figure.data import MOST_ROWS, csv_of, data_of, kept_groups, page_data
+from separatrix.report.figure.draw import drawing_of
+from separatrix.report.figure.legend import entries_of
 from separatrix.studies import Axis, Figure, Series
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sample_run import figures, write_run
 
-from separatrix.report import drawn, write_report
-from separatrix.report.drawn import digest_of, drawings_of
-from separatrix.report.figures import drawing_of
+from separatrix.report import write_report
+from separatrix.report.figure import cache as drawn
+from separatrix.report.figure.cache import digest_of, drawings_of
+from separatrix.report.figure.draw import drawing_of
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.report import write_figures
 from separatrix.report.export import formats_from
 from separatrix.report.latex import claims_table, latex
-from separatrix.report.reading import read_claims
+from separatrix.report.read import read_claims
 
 
 def test_every_figure_in_every_format_with_its_data(tmp_path):

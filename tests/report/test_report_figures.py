@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
-from separatrix.report.figures import draw_twice
-from separatrix.report.looks import GREY, NETWORKS, OTHERS, looks_of
-from separatrix.report.points import _array, _drawable, hidden_points, offsets_of, places_of, points_of, runs, spread
-from separatrix.report.scales import limits
+from separatrix.report.figure.draw import draw_twice
+from separatrix.report.figure.style import GREY, NETWORKS, OTHERS, looks_of
+from separatrix.report.figure.series import _array, _drawable, hidden_points, offsets_of, places_of, points_of, runs, spread
+from separatrix.report.figure.axes import limits
 from separatrix.studies import Axis, Figure, Series
 
 EVIL = "<script>alert(1)</script>"

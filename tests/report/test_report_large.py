@@ -7,9 +7,9 @@ import pytest
 from sample_run import documents
 
 from separatrix.report.content import compose
-from separatrix.report.figures import drawing_of
-from separatrix.report.page import html_page
-from separatrix.report.reading import RunFiles
+from separatrix.report.figure.draw import drawing_of
+from separatrix.report.html import html_page
+from separatrix.report.read import RunFiles
 from separatrix.studies import Axis, Figure, Series, figure_from
 
 STUDIES, TRIALS = 100, 100_000

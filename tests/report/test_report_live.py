@@ -9,8 +9,8 @@ import pytest
 from sample_run import EVIL
 from test_report_serve import GOING, ROWS, make_run
 
-from separatrix.engine.ledger import Ledger
-from separatrix.report.serving import LiveServer
+from separatrix.engine.store.ledger import Ledger
+from separatrix.report.server import LiveServer
 from separatrix.studies.live import LIVE
 
 pytestmark = pytest.mark.usefixtures("browser")

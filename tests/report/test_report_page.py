@@ -15,10 +15,10 @@ from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 from separatrix.report import summary_rows, write_report
 from separatrix.report.content import compose, slug
-from separatrix.report.figures import Drawing
+from separatrix.report.figure.draw import Drawing
 from separatrix.report.markdown import code, markdown_page, plain
-from separatrix.report.page import html_page
-from separatrix.report.reading import read_run
+from separatrix.report.html import html_page
+from separatrix.report.read import read_run
 from separatrix.studies import Axis, Claim, Evidence, Figure, Finding, Outcome, Series, TableData
 
 NOTHING_DRAWN = Drawing("<svg></svg>", "<svg/>", ())
@@ -275,7 +275,7 @@ def test_two_hundred_claims_and_forty_figures_stay_usable(tmp_path, monkeypatch)
     docs["claims"] = [claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]} for i in range(200)]
     docs["outcome"] |= {"figures": outcome_of(figures=40)["figures"]}
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))  # which would keep them
-    monkeypatch.setattr("separatrix.report.drawn.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
+    monkeypatch.setattr("separatrix.report.figure.cache.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
     html = write_report(write(tmp_path, docs)).read_text(encoding="utf-8")
     page = Page(html)
     contents = html[html.index("<nav") : html.index("</nav>")]

@@ -11,10 +11,10 @@ import threading
 import pytest
 from sample_run import EVIL, write_run
 
-from separatrix.engine.ledger import Ledger
+from separatrix.engine.store.ledger import Ledger
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_report
-from separatrix.report.serving import LiveServer, file_of
+from separatrix.report.server import LiveServer, file_of
 from separatrix.studies.live import LIVE
 
 ROWS = [{"cell": f"CNN, patches 8 {EVIL}", "estimate": 41.5, "low": 30.0, "high": 55.0, "trials": 96, "settled": False},

@@ -9,7 +9,7 @@ from sample_run import write_run
 from typer.testing import CliRunner
 
 from separatrix.cli.main import app
-from separatrix.engine.ledger import Ledger
+from separatrix.engine.store.ledger import Ledger
 from separatrix.errors import SeparatrixError
 from separatrix.report import Watcher
 from separatrix.studies.live import LIVE
@@ -128,7 +128,7 @@ def test_outcomes_are_read_again_only_when_they_change(tmp_path, monkeypatch):
     (folder / "separatrix.json").write_text('{"format": "1"}')
     watcher = Watcher(folder)
     first = watcher.look().studies
-    monkeypatch.setattr("separatrix.report.watching.read_outcomes", lambda folder: pytest.fail("read again"))
+    monkeypatch.setattr("separatrix.report.live.read_outcomes", lambda folder: pytest.fail("read again"))
     assert watcher.look().studies == first
     monkeypatch.undo()
     (folder / "outcomes" / "sample.json").unlink()

@@ -9,8 +9,8 @@ import pytest
 import separatrix as sx
 from separatrix.errors import SeparatrixError
 from separatrix.studies import find_study
-from separatrix.studies.cifar.findings import cnn_ahead, gaps, widest
-from separatrix.studies.cifar.measure import Cell, Measured, cells, network_of
+from separatrix.studies.cifar.verdicts import cnn_ahead, gaps, widest
+from separatrix.studies.cifar.trials import Cell, Measured, cells, network_of
 from separatrix.studies.cifar.settings import POOLS, SCALES, CifarSettings
 
 S = CifarSettings(source="embedded-digits", depths=(2,))

@@ -16,9 +16,9 @@ from separatrix.engine.sweep import structure
 from separatrix.errors import SeparatrixError
 from separatrix.streams import named, numbered
 from separatrix.studies import find_study
-from separatrix.studies.dial.findings import findings, locality_share, needed
+from separatrix.studies.dial.verdicts import findings, locality_share, needed
 from separatrix.studies.dial.labels import Needed, label_ratio, labels_needed
-from separatrix.studies.dial.measure import Cell, Measured, Recipe, Results, network_of, pick, trial_of, tuning_cells
+from separatrix.studies.dial.trials import Cell, Measured, Recipe, Results, network_of, pick, trial_of, tuning_cells
 from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, SCALES, DialSettings, Place
 from separatrix.studies.dial.task import LabelledImages, every
 from separatrix.studies.tuning import Choice

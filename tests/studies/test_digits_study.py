@@ -11,8 +11,8 @@ from separatrix.engine.plan import make_plan
 from separatrix.errors import SeparatrixError
 from separatrix.studies import find_study
 from separatrix.studies.digits.figures import sensitivity_table
-from separatrix.studies.digits.findings import findings
-from separatrix.studies.digits.measure import NETWORKS, Cell, Measured, Results, cells, measure_all, network_of, sweep_of, task_of
+from separatrix.studies.digits.verdicts import findings
+from separatrix.studies.digits.trials import NETWORKS, Cell, Measured, Results, cells, measure_all, network_of, sweep_of, task_of
 from separatrix.studies.digits.settings import SCALES, VARIATIONS, DigitsSettings
 
 S = DigitsSettings(source="embedded-digits")

@@ -9,7 +9,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.report import write_report
 from separatrix.report.latex import claims_table
 from separatrix.studies import PAPERS, Claim, Evidence, Finding, Job, Outcome, Study, register_paper, run_jobs
-from separatrix.studies.pattern_readout import PatternReadoutSettings
+from separatrix.studies.pattern_readout.study import PatternReadoutSettings
 
 CITATION = "Doe & <Roe>, Do Neighbours Agree? (Journal of Examples 2026)"
 

@@ -15,7 +15,7 @@ from separatrix.networks import CNN, ClippedReLU, Initial
 from separatrix.studies.patterns import Patterns, PatternsSettings
 from separatrix.studies.patterns.certificates import PROMISES, certificate_findings, certify, regret_bound, vacuity
 from separatrix.studies.patterns.gradients import curvature, gradient_findings, gradient_row, identity_errors
-from separatrix.studies.patterns.learning import (
+from separatrix.studies.patterns.trials import (
     Case,
     Measured,
     all_cases,

@@ -6,7 +6,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.engine import Device, Lab
-from separatrix.engine.desk import hints_of
+from separatrix.engine.execute.scheduler import hints_of
 from separatrix.errors import SeparatrixError
 from separatrix.studies import jobs, plan_jobs
 from separatrix.studies.outcome import Outcome

@@ -18,7 +18,7 @@ from separatrix.networks import LSA, Network, Params
 from separatrix.studies import Axis, Heatmap, Outcome, figure_from, find_study
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import Recipe, signal_learner, signal_network
-from separatrix.studies.signal_map import claims as c
+from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map.figures import map_figure
 from separatrix.studies.signal_map.network import map_network
 from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot, base_norm, base_rate, map_trial
@@ -169,8 +169,8 @@ def test_the_map_marks_what_is_censored_and_missing():
 
 
 def test_a_map_is_drawn_in_every_format_and_damage_is_named(tmp_path):
-    from separatrix.report import figures
-    from separatrix.report.reading import _figure
+    from separatrix.report.figure import draw as figures
+    from separatrix.report.read import _figure
 
     axis = Axis("m*", log=True)
     cells = Heatmap(

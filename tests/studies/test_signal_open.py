@@ -17,10 +17,10 @@ from separatrix.studies import find_study
 from separatrix.studies.drawing import bounded_series
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS, signal_network
-from separatrix.studies.signal_open import claims as c
+from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.figures import ratio_figure, start_figure, variant_figures
 from separatrix.studies.signal_open.floors import simulate_floor
-from separatrix.studies.signal_open.measure import key_plan
+from separatrix.studies.signal_open.trials import key_plan
 from separatrix.studies.signal_open.recipes import open_network, open_trial
 from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import SIGNED, VARIANTS, variant_task

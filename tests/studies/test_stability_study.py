@@ -7,8 +7,8 @@ import pytest
 
 import separatrix as sx
 from separatrix.studies import find_study
-from separatrix.studies.stability import judge as j
-from separatrix.studies.stability.measured import at_edge, exponent_between, ratio_of, slope_interval
+from separatrix.studies.stability import verdicts as j
+from separatrix.studies.stability.trials import at_edge, exponent_between, ratio_of, slope_interval
 from separatrix.studies.stability.patches import judge_patches
 from separatrix.studies.stability.recipes import CellKey, cells, matched
 from separatrix.studies.stability.settings import SCALES, StabilitySettings

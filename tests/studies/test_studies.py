@@ -78,7 +78,7 @@ def test_a_wrong_readout_is_refuted(monkeypatch):
     ],
 )
 def test_verdicts_of_pattern_readout_follow_its_rows(monkeypatch, change, claim, verdict):
-    from separatrix.studies import pattern_readout
+    from separatrix.studies.pattern_readout import study as pattern_readout
 
     right = pattern_readout.check_window
     monkeypatch.setattr(pattern_readout, "check_window", lambda *args: right(*args) | change)

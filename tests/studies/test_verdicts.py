@@ -10,20 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.notes import Note
-from separatrix.studies import (
-    Axis,
-    Claim,
-    Evidence,
-    Figure,
-    Finding,
-    Outcome,
-    Series,
-    TableData,
-    all_of,
-    decide_above,
-    decide_below,
-    figure_from,
-)
+from separatrix.studies import Axis, Claim, Evidence, Figure, Finding, Outcome, Series, TableData, all_of, decide_above, decide_below, figure_from
 
 CLAIM = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
 FLIPPED = {"supported": "refuted", "refuted": "supported", "undecided": "undecided"}

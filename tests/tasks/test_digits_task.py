@@ -14,7 +14,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.spec import from_message, importable, to_message
 from separatrix.tasks import digits as module
 from separatrix.tasks.digits import averaging, digit_arrays, resized
-from separatrix.tasks.stored import indices
+from separatrix.tasks.data_source import indices
 
 SMALL = {"height": 2, "width": 2}
 

@@ -26,8 +26,8 @@ def audit(
     from separatrix.cli.commands import progress_bar, terminal
     from separatrix.inference.intervals import median_interval
     from separatrix.report import interval
-    from separatrix.studies.equivariance import LEARNERS, EquivarianceSettings
-    from separatrix.studies.equivariance import audit as gaps_of
+    from separatrix.studies.equivariance.study import LEARNERS, EquivarianceSettings
+    from separatrix.studies.equivariance.study import audit as gaps_of
     from separatrix.studies.signal.recipes import NETWORKS
     from separatrix.studies.symmetry import EQUIVARIANT, GROUPS
 
@@ -64,7 +64,7 @@ def calibrate(
 
     The whole table takes about a quarter of an hour on one core. Exit status 1: a row lies outside the range wanted of it.
     """
-    from separatrix.inference.calibration import print_table
+    from separatrix.inference.coverage import print_table
 
     if not print_table(studies, seed, scenario or None):
         raise typer.Exit(1)

@@ -36,15 +36,15 @@ def diagnose(
     from separatrix.cli.commands import progress_bar, seconds_from
     from separatrix.data.labelled import read_labelled
     from separatrix.engine import Lab
-    from separatrix.engine.ledger import explained
+    from separatrix.engine.store.ledger import explained
     from separatrix.errors import check_number
     from separatrix.report import write_report
-    from separatrix.studies.diagnose import Settings
-    from separatrix.studies.diagnose.api import conclude
-    from separatrix.studies.diagnose.bench import Bench
-    from separatrix.studies.diagnose.export import export_code
-    from separatrix.studies.diagnose.page import write_outcome
-    from separatrix.studies.diagnose.sights import sight
+    from separatrix.diagnose import Settings
+    from separatrix.diagnose.api import conclude
+    from separatrix.diagnose.bench import Bench
+    from separatrix.diagnose.export import export_code
+    from separatrix.diagnose.page import write_outcome
+    from separatrix.diagnose.sights import sight
 
     check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in points, as it was given
     settings = Settings(seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100)
@@ -75,13 +75,13 @@ def diagnose(
 def summary(found: Any) -> list[str]:
     """A diagnosis in at most 13 lines.
 
-    >>> from separatrix.studies.diagnose import Diagnosis, Gain
+    >>> from separatrix.diagnose import Diagnosis, Gain
     >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
     >>> about = {"rows": 9, "shape": [3], "ladder": [4], "unit": "accuracy", "runs": 0, "seconds": 0.1, "margin": 0.015}
     >>> summary(Diagnosis("x", "cannot tell", ("no time",), none, none, None, 3, {}, {}, {}, {}, about, ()))[0]
     'x: cannot tell'
     """
-    from separatrix.studies.diagnose.explanations import points
+    from separatrix.diagnose.explain import points
 
     about = found.about
     lines = [f"{found.name}: {found.verdict}"]

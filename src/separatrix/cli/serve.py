@@ -13,7 +13,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 0,
 ) -> None:
     """Show the progress of a run as a page that refreshes itself, on this machine only. Reads only; Ctrl-C ends it."""
-    from separatrix.report.serving import LiveServer
+    from separatrix.report.server import LiveServer
 
     with LiveServer(folder, port) as server:
         print(server.url, flush=True)

@@ -20,7 +20,7 @@ def watch(
     from rich.live import Live
 
     from separatrix.cli.commands import terminal
-    from separatrix.report.watching import Watcher
+    from separatrix.report.live import Watcher
 
     watcher = Watcher(folder)
     if json:

@@ -1,8 +1,8 @@
 """The engine: runs sweeps and remembers what they gave."""
 
-from separatrix.engine.cluster import Cluster, DaskRunner
+from separatrix.engine.execute.dask import Cluster, DaskRunner
 from separatrix.engine.lab import Lab, find_device, read_manifest
-from separatrix.engine.ledger import DamagedPart, Ledger, Table, table_of, write_json, write_whole
+from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of, write_json, write_whole
 from separatrix.engine.plan import Chunk, Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits

@@ -161,7 +161,7 @@ def calibrate(device: Device, progress: Progress | None = None) -> Calibration:
 
 def _beside_each_other(count: int, show: Callable[[int], None]) -> tuple[list[Timed], float]:
     """The times that processes measure, all at once: of each case the median over them; and the seconds that they needed to import."""
-    from separatrix.engine.local import environment
+    from separatrix.engine.execute.local import environment
 
     show(0)
     children = [

@@ -16,11 +16,11 @@ from typing import Any
 import jax
 
 from separatrix import __version__
-from separatrix.engine.cluster import Cluster, DaskRunner
-from separatrix.engine.desk import Hint, hints_of
-from separatrix.engine.files import alone
-from separatrix.engine.ledger import DamagedPart, Ledger, Table, table_of, write_json
-from separatrix.engine.local import Finished, Workers, run_here
+from separatrix.engine.execute.dask import Cluster, DaskRunner
+from separatrix.engine.execute.scheduler import Hint, hints_of
+from separatrix.files import alone
+from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of, write_json
+from separatrix.engine.execute.local import Finished, Workers, run_here
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits

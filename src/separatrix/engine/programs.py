@@ -18,7 +18,7 @@ from separatrix.engine.sweep import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.learners import Status
 from separatrix.networks.convolutions import alone
-from separatrix.networks.fused import asked_for
+from separatrix.networks.kernels.fused import asked_for
 
 # XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
@@ -31,7 +31,7 @@ LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
-# Operations a call from which kernels (`separatrix.networks.fused`) are asked for, and from which for full networks, too. They compile for 6 to 14 seconds
+# Operations a call from which kernels (`separatrix.networks.kernels.fused`) are asked for, and from which for full networks, too. They compile for 6 to 14 seconds
 # more, and 1e14 operations take 9 to 20 seconds less where there are windows, 2 less where there are none (`benchmarks/floors.py`, on an H200).
 KERNELS = {"gpu": 3e13}
 KERNELS_OF_FULL = {"gpu": 5e14}
@@ -51,7 +51,7 @@ class Tally:
     trials: int = 0
     compile_seconds: float = 0.0  # waiting for programs; on several threads less than the sum of their times
     run_seconds: float = 0.0
-    kernels: int = 0  # programs with kernels (`separatrix.networks.fused`) that were run
+    kernels: int = 0  # programs with kernels (`separatrix.networks.kernels.fused`) that were run
 
     def add(self, other: "Tally") -> "Tally":
         """Both together."""

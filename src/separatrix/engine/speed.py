@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.engine.files import write_whole
+from separatrix.files import write_whole
 from separatrix.engine.programs import cache_folder
 from separatrix.engine.work import Making, Work
 from separatrix.errors import SeparatrixError

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from separatrix.engine.trial import Trial
-from separatrix.networks.deep import convolves
+from separatrix.networks.layers import convolves
 from separatrix.spec import kept
 from separatrix.streams import named, root_key
 from separatrix.tasks import Task

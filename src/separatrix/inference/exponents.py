@@ -14,7 +14,7 @@ from scipy import special
 from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
 from separatrix.inference.intervals import Interval
 from separatrix.inference.laws import Cell, columns
-from separatrix.inference.tobit import Fit, Rows, fit_rows, rows_of
+from separatrix.inference.censored_regression import Fit, Rows, fit_rows, rows_of
 from separatrix.notes import Note
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.errors import ParameterError, SeparatrixError, check_number
 from separatrix.inference.exponents import cluster_index
 from separatrix.inference.laws import Cell, Law, columns, standard_laws
-from separatrix.inference.tobit import Rows, fit_rows, log_density, rows_of
+from separatrix.inference.censored_regression import Rows, fit_rows, log_density, rows_of
 from separatrix.notes import Note
 
 CANNOT_TELL = "cannot tell"

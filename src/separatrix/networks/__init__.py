@@ -4,7 +4,7 @@ from separatrix.networks.activations import LSA, Activation, ClippedReLU, ReLU, 
 from separatrix.networks.embeddings import Distance, Embedded, distance, embed
 from separatrix.networks.initial import Initial
 from separatrix.networks.layout import Frame, Layout, Params
-from separatrix.networks.shallow import CNN, FCN, LCN, Network
+from separatrix.networks.network import CNN, FCN, LCN, Network
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, windows
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from separatrix.errors import ParameterError, check_choice
 from separatrix.networks.layout import Params, group_of, tiles
-from separatrix.networks.shallow import Network
+from separatrix.networks.network import Network
 
 ORDER = ("shared", "local", "full")
 

@@ -3,10 +3,10 @@
 from separatrix.report.compare import Comparison, compare_runs
 from separatrix.report.evidence import write_evidence
 from separatrix.report.export import write_figures
-from separatrix.report.figures import draw, save
+from separatrix.report.figure.draw import draw, save
 from separatrix.report.numbers import interval, number
-from separatrix.report.summary import summary_rows
-from separatrix.report.watching import Watcher
+from separatrix.report.terminal import summary_rows
+from separatrix.report.live import Watcher
 from separatrix.report.write import write_report
 
 __all__ = [

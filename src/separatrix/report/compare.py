@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from separatrix.engine.lab import read_manifest
 from separatrix.report.content import flattened
-from separatrix.report.reading import read_claims, read_outcomes
+from separatrix.report.read import read_claims, read_outcomes
 from separatrix.studies import Figure, Heatmap
 
 Rule = Literal["apart", "outside", "within", "differs", "equal"]

@@ -8,8 +8,8 @@ from typing import Any
 
 from separatrix.report.facts import facts_of, history_of
 from separatrix.report.numbers import NOTHING, cell, interval, number
-from separatrix.report.points import hidden_points
-from separatrix.report.reading import VERDICTS, RunFiles
+from separatrix.report.figure.series import hidden_points
+from separatrix.report.read import VERDICTS, RunFiles
 from separatrix.studies import PAPERS, Figure, Heatmap
 
 MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from separatrix.engine.ledger import explained, write_whole
+from separatrix.engine.store.ledger import explained, write_whole
 from separatrix.report.content import compose
-from separatrix.report.data import table_csv
-from separatrix.report.figures import draw_twice
+from separatrix.report.figure.data import table_csv
+from separatrix.report.figure.draw import draw_twice
 from separatrix.report.markdown import markdown_page
-from separatrix.report.reading import read_run
+from separatrix.report.read import read_run
 
 
 def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:

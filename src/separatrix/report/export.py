@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from separatrix.engine.ledger import explained
+from separatrix.engine.store.ledger import explained
 from separatrix.errors import ParameterError
 from separatrix.report.content import compose
-from separatrix.report.figures import FORMATS, save
+from separatrix.report.figure.draw import FORMATS, save
 from separatrix.report.latex import claims_table
-from separatrix.report.reading import read_run
+from separatrix.report.read import read_run
 from separatrix.report.write import data_files, write_file
 
 

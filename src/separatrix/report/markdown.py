@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from separatrix.report.content import MARKS, ClaimView, Report, StudyView, TableView
-from separatrix.report.page import EVIDENCE_COLUMNS, lead_of
+from separatrix.report.html import EVIDENCE_COLUMNS, lead_of
 
 _SPECIAL = re.compile(r"([\\`*\[\]|$~])|(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
 

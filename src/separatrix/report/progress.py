@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from separatrix.report.numbers import interval
-from separatrix.report.reading import readable
+from separatrix.report.read import readable
 
 
 @dataclasses.dataclass(frozen=True)

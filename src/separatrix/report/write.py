@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine.ledger import explained, write_whole
+from separatrix.engine.store.ledger import explained, write_whole
 from separatrix.report.content import Report, compose
-from separatrix.report.data import csv_of, data_of, table_csv
-from separatrix.report.drawn import drawings_of
+from separatrix.report.figure.data import csv_of, data_of, table_csv
+from separatrix.report.figure.cache import drawings_of
 from separatrix.report.markdown import markdown_page
-from separatrix.report.page import html_page
-from separatrix.report.reading import RunFiles, read_run
+from separatrix.report.html import html_page
+from separatrix.report.read import RunFiles, read_run
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:

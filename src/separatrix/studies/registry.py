@@ -9,16 +9,16 @@ from separatrix.studies.study import Study
 
 # Where each study lives. A study is imported when it is asked for: together they take longer to import than a small run needs.
 PLACES = {
-    "signal-first": "signal_first:SignalFirst",
+    "signal-first": "signal_first.study:SignalFirst",
     "signal": "signal.study:SignalStudy",
     "signal-map": "signal_map.study:SignalMap",
     "signal-open": "signal_open.study:SignalOpen",
-    "equivariance": "equivariance:Equivariance",
-    "pattern-readout": "pattern_readout:PatternReadout",
-    "patterns": "patterns:Patterns",
-    "digits": "digits:DigitsStudy",
-    "cifar": "cifar:CifarStudy",
-    "dial": "dial:DialStudy",
+    "equivariance": "equivariance.study:Equivariance",
+    "pattern-readout": "pattern_readout.study:PatternReadout",
+    "patterns": "patterns.study:Patterns",
+    "digits": "digits.study:DigitsStudy",
+    "cifar": "cifar.study:CifarStudy",
+    "dial": "dial.study:DialStudy",
     "stability": "stability.study:StabilityStudy",
 }
 

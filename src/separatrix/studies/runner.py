@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.engine import Lab, Plan, ShardWaits, Sweep, write_json
-from separatrix.engine.ledger import explained
+from separatrix.engine.store.ledger import explained
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.studies.live import tell, telling
 from separatrix.studies.registry import find_study

@@ -12,7 +12,7 @@ from separatrix.errors import ParameterError, check_choice, check_integer
 from separatrix.spec import choice, static, value
 from separatrix.streams import named
 from separatrix.tasks.base import Sample, Task
-from separatrix.tasks.stored import check_source, indices, source_field
+from separatrix.tasks.data_source import check_source, indices, source_field
 
 # Rows and columns of a 28x28 digit that its crop keeps. MNIST's digits fill 20x20 pixels about their centre of mass.
 CROPS = {"tight": (slice(2, 26), slice(4, 24)), "whole": (slice(0, 28), slice(0, 28))}

@@ -14,7 +14,7 @@ from separatrix.spec import choice, static, value
 from separatrix.streams import draw, named, normal, uniform
 from separatrix.tasks.base import Sample, Task
 from separatrix.tasks.regression import Teacher, unit_rows
-from separatrix.tasks.stored import check_source, indices, source_field
+from separatrix.tasks.data_source import check_source, indices, source_field
 
 
 class Album(NamedTuple):

@@ -12,7 +12,7 @@ from separatrix.errors import ParameterError
 from separatrix.spec import static
 from separatrix.streams import draw, named, uniform
 from separatrix.tasks.base import Sample, Task
-from separatrix.tasks.stored import check_source, indices, source_field
+from separatrix.tasks.data_source import check_source, indices, source_field
 
 
 class Images(NamedTuple):

@@ -6,7 +6,7 @@ import math
 from separatrix.data import available, load
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 from separatrix.tasks.images import SHAPES
-from separatrix.tasks.stored import check_source
+from separatrix.tasks.data_source import check_source
 
 # Pooling after each hidden layer of a convolutional network, by the number of layers with weights (the readout is one of them).
 POOLS = {2: (2,), 4: (2, 1, 2), 6: (1, 2, 1, 1, 2)}

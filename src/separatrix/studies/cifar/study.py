@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
-from separatrix.studies.cifar.findings import CNN_AHEAD, cnn_ahead
-from separatrix.studies.cifar.measure import Cell, Measured, cells, measure_all, sweep_of
+from separatrix.studies.cifar.verdicts import CNN_AHEAD, cnn_ahead
+from separatrix.studies.cifar.trials import Cell, Measured, cells, measure_all, sweep_of
 from separatrix.studies.cifar.settings import SCALES, CifarSettings
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
 from separatrix.studies.seeds import accuracy_over_seeds

@@ -6,7 +6,7 @@ from separatrix.data import available, load
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 from separatrix.studies.dial.task import CLASSES, pool_size
 from separatrix.tasks.images import SHAPES
-from separatrix.tasks.stored import check_source
+from separatrix.tasks.data_source import check_source
 
 
 @dataclasses.dataclass(frozen=True)

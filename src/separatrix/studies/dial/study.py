@@ -4,8 +4,8 @@ from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.dial import figures as f
-from separatrix.studies.dial.findings import CLAIMS, findings
-from separatrix.studies.dial.measure import Results, ladder_cells, measure_all, result_trials, tuning_cells, tuning_sweeps
+from separatrix.studies.dial.verdicts import CLAIMS, findings
+from separatrix.studies.dial.trials import Results, ladder_cells, measure_all, result_trials, tuning_cells, tuning_sweeps
 from separatrix.studies.dial.settings import SCALES, DialSettings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study

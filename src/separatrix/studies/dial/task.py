@@ -11,7 +11,7 @@ from separatrix.spec import static, value
 from separatrix.streams import draw, named, uniform
 from separatrix.tasks import Sample, Task
 from separatrix.tasks.images import SHAPES, image_arrays
-from separatrix.tasks.stored import check_source, source_field
+from separatrix.tasks.data_source import check_source, source_field
 
 CLASSES = {"embedded-photographs": 2}  # ten elsewhere
 

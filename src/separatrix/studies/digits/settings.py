@@ -6,7 +6,7 @@ import math
 from separatrix.data import available
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 from separatrix.tasks.digits import CROPS
-from separatrix.tasks.stored import check_source
+from separatrix.tasks.data_source import check_source
 
 # What the paper leaves open, each with another choice: the claims are judged again under it.
 VARIATIONS = {

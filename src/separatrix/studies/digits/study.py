@@ -5,8 +5,8 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.digits.claims import CLAIMS
 from separatrix.studies.digits.figures import accuracy_figures, accuracy_table, curve_figure, sensitivity_table
-from separatrix.studies.digits.findings import findings
-from separatrix.studies.digits.measure import measure_all, sweep_of
+from separatrix.studies.digits.verdicts import findings
+from separatrix.studies.digits.trials import measure_all, sweep_of
 from separatrix.studies.digits.settings import SCALES, DigitsSettings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study

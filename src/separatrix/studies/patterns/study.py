@@ -7,10 +7,10 @@ from separatrix.studies.patterns.certificates import certificate_figures, certif
 from separatrix.studies.patterns.claims import CLAIMS
 from separatrix.studies.patterns.gradient_figures import crossing_notes, gradient_figures, gradient_table
 from separatrix.studies.patterns.gradients import gradient_findings, identity_errors, measure_gradients
-from separatrix.studies.patterns.learning import learn, learning_sweeps
-from separatrix.studies.patterns.learning_figures import learning_figures, learning_notes, learning_tables
+from separatrix.studies.patterns.trials import learn, learning_sweeps
+from separatrix.studies.patterns.figures import learning_figures, learning_notes, learning_tables
 from separatrix.studies.patterns.search import expressivity_notes, measure_search, search_figures, search_finding, search_table
-from separatrix.studies.patterns.separation import learning_findings
+from separatrix.studies.patterns.verdicts import learning_findings
 from separatrix.studies.patterns.settings import SCALES, PatternsSettings
 from separatrix.studies.study import Study
 

@@ -9,8 +9,8 @@ from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
 from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
-from separatrix.studies.signal.claims import PREDICTED
-from separatrix.studies.signal.measure import CellKey, Tuned, TuningKey
+from separatrix.studies.signal.verdicts import PREDICTED
+from separatrix.studies.signal.trials import CellKey, Tuned, TuningKey
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal.settings import SignalSettings
 from separatrix.theory.signal import bayes_risk, best_linear_risk, bounds_for, true_signal_risk

@@ -7,7 +7,7 @@ from separatrix.studies.outcome import Heatmap
 from separatrix.studies.search import Found, Query
 from separatrix.studies.signal.settings import SignalSettings
 from separatrix.studies.signal_map.figures import map_figure
-from separatrix.studies.signal_map.measure import spot_query
+from separatrix.studies.signal_map.trials import spot_query
 from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
 from separatrix.studies.tuning import Choice
 

@@ -11,10 +11,10 @@ from separatrix.notes import Note
 from separatrix.studies.beside import beside
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found, Query, find_thresholds
-from separatrix.studies.signal import claims as c
+from separatrix.studies.signal import verdicts as c
 from separatrix.studies.signal import figures as f
 from separatrix.studies.signal.flatness import fall, is_flat
-from separatrix.studies.signal.measure import (
+from separatrix.studies.signal.trials import (
     PROBES,
     CellKey,
     Estimators,

@@ -6,9 +6,9 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
-from separatrix.studies.signal_map import claims as c
+from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map import figures as f
-from separatrix.studies.signal_map.measure import measure_map, spot_query, tune_map
+from separatrix.studies.signal_map.trials import measure_map, spot_query, tune_map
 from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot, map_trial
 from separatrix.studies.study import Study, seeds_from
 from separatrix.studies.tuning import Choice

@@ -6,8 +6,8 @@ from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS
-from separatrix.studies.signal_open.claims import PAIRS, ratios
-from separatrix.studies.signal_open.measure import Floors, Tuned, target_of
+from separatrix.studies.signal_open.verdicts import PAIRS, ratios
+from separatrix.studies.signal_open.trials import Floors, Tuned, target_of
 from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import VARIANTS
 from separatrix.theory.signal import bounds_for

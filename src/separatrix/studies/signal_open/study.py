@@ -6,9 +6,9 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
-from separatrix.studies.signal_open import claims as c
+from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open import figures as f
-from separatrix.studies.signal_open.measure import key_plan, measure_floors, measure_open, tune_open
+from separatrix.studies.signal_open.trials import key_plan, measure_floors, measure_open, tune_open
 from separatrix.studies.signal_open.recipes import SPARSITY, open_trial
 from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import VARIANTS

@@ -8,7 +8,7 @@ import numpy as np
 from separatrix.inference import mean_interval
 from separatrix.probes.activation import UNITS
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.stability.measured import Rows, at_edge, good, interval_of
+from separatrix.studies.stability.trials import Rows, at_edge, good, interval_of
 from separatrix.studies.stability.recipes import CellKey
 from separatrix.studies.stability.settings import StabilitySettings
 

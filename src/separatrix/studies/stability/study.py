@@ -7,9 +7,9 @@ from separatrix.notes import Note
 from separatrix.studies.beside import beside
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.stability import claims as c
-from separatrix.studies.stability import judge as j
+from separatrix.studies.stability import verdicts as j
 from separatrix.studies.stability.figures import bar_figures, gap_figures, result_table, training_figures
-from separatrix.studies.stability.measured import GOOD, Rows, run_cells
+from separatrix.studies.stability.trials import GOOD, Rows, run_cells
 from separatrix.studies.stability.patches import judge_patches, measure_patches, patch_figures, patch_picture, patch_table
 from separatrix.studies.stability.recipes import cells, image_source
 from separatrix.studies.stability.settings import SCALES, StabilitySettings

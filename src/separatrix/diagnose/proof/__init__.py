@@ -1,0 +1,1 @@
+"""The proof: data whose truth is known, diagnosed many times."""

@@ -1,0 +1,1 @@
+"""Executors: chunks of trials run in this process, in worker processes, or on a cluster."""

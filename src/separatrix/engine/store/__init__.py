@@ -1,0 +1,1 @@
+"""The store: finished trials on disk."""

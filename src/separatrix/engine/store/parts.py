@@ -1,0 +1,199 @@
+"""Parts of the ledger: one Parquet file each, whole or absent, with checksums over everything that can be read from it."""
+
+import dataclasses
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jaxtyping import Int, UInt64
+
+from separatrix.files import write_whole
+from separatrix.errors import SeparatrixError
+from separatrix.spec import digest
+
+FORMAT = "1"
+PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
+GROUP = 8192  # rows of a row group: what is read when one row of it is wanted
+NAMED = 4096  # parts of more rows are not checked against their name: their number of rows is written in them
+_NIBBLES = np.full(256, 255, np.uint8)
+_NIBBLES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+_IDENTITY = re.compile(r"[0-9a-f]{32}")
+
+Keys = UInt64[np.ndarray, "rows 2"]
+
+
+class DamagedPart(SeparatrixError):
+    """A part that cannot be read.
+
+    >>> str(DamagedPart(Path("part-0.parquet")))
+    'the ledger part part-0.parquet is damaged; run the study again to compute its trials anew'
+    """
+
+    def __init__(self, file: Path):
+        super().__init__(f"the ledger part {file.name} is damaged; run the study again to compute its trials anew")
+        self.file = file
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What is known of a part without reading its rows: where each row group begins and the keys of its trials.
+
+    >>> Part(Path("part-0.parquet"), "", 0, (0,), np.zeros((0, 2), np.uint64)).rows
+    0
+    """
+
+    file: Path
+    columns: str  # the digest of its columns' names and types
+    bytes: int
+    starts: tuple[int, ...]  # the first row of each row group, and the number of rows
+    keys: Keys
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.starts[-1]
+
+
+def part_name(trials: Iterable[str]) -> str:
+    """The name of the part that holds these trials, in whatever order.
+
+    >>> part_name(["b", "a"]) == part_name(["a", "b"])
+    True
+    """
+    return f"part-{digest(sorted(trials))}.parquet"
+
+
+def key_of(trials: Sequence[str]) -> Keys:
+    """Identities as pairs of 64-bit numbers: 16 bytes where a Python string has 80.
+
+    >>> key_of(["0" * 31 + "f"]).tolist()
+    [[0, 15]]
+    """
+    # An identity of another form (no trial has one) is hashed once more.
+    raw = b"".join(bytes.fromhex(t) if _IDENTITY.fullmatch(t) else hashlib.sha256(t.encode()).digest()[:16] for t in trials)
+    return np.frombuffer(raw, ">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def _keys_of_column(column: pa.ChunkedArray) -> Keys:
+    """The keys of a column of identities, without making Python strings of millions of them."""
+    out = [np.zeros((0, 2), np.uint64)]
+    for chunk in column.chunks:
+        _, ends, letters = chunk.buffers()
+        if chunk.null_count or len(chunk) == 0 or letters is None:
+            out.append(key_of([str(each) for each in chunk.to_pylist()]))
+            continue
+        bounds = np.frombuffer(ends, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        values = None
+        if (np.diff(bounds) == 32).all():
+            values = _NIBBLES[np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]]].reshape(-1, 32)
+        if values is None or values.max() > 15:
+            out.append(key_of(chunk.to_pylist()))
+        else:
+            out.append(np.ascontiguousarray(values[:, ::2] << 4 | values[:, 1::2]).view(">u8").astype(np.uint64))
+    return np.concatenate(out)
+
+
+def _columns(schema: pa.Schema) -> str:
+    # Parquet calls the parts of a list by another name, so a list is known by the type of its parts.
+    kinds = [f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type) for field in schema]
+    return digest([[field.name, kind] for field, kind in zip(schema, kinds)])
+
+
+def write_part(folder: Path, table: pa.Table, written: float | None = None) -> Path:
+    """Write rows as one part, dated `written` if that is given.
+
+    >>> import tempfile
+    >>> file = write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32]}))
+    >>> scan_part(file).rows
+    1
+    """
+    about = {"separatrix": FORMAT, "columns": _columns(table.schema), "rows": str(table.num_rows)}
+    table = table.replace_schema_metadata(about)
+    path = folder / part_name(table["trial"].to_pylist())
+
+    def write(target: Path) -> None:
+        pq.write_table(table, target, compression="zstd", write_page_checksum=True, row_group_size=GROUP)
+        if written is not None:
+            os.utime(target, (written, written))
+
+    write_whole(path, write)
+    return path
+
+
+def _opened(file: Path) -> pq.ParquetFile:
+    reader = pq.ParquetFile(file, page_checksum_verification=True, memory_map=False)
+    about = reader.schema_arrow.metadata or {}
+    if about.get(b"separatrix") != FORMAT.encode():
+        raise SeparatrixError(f"the ledger part {file.name} was not written by separatrix; move that file away")
+    # Parquet has checksums for its pages, and none for the names and types of columns or the number of rows.
+    if about.get(b"columns") != _columns(reader.schema_arrow).encode() or "trial" not in reader.schema_arrow.names:
+        raise DamagedPart(file)
+    return reader
+
+
+def scan_part(file: Path) -> Part:
+    """Which trials a part holds. Raises `DamagedPart`, or FileNotFoundError where another process has packed it away.
+
+    >>> scan_part(Path("part-0.parquet"))
+    Traceback (most recent call last):
+    FileNotFoundError: ...
+    """
+    try:
+        reader = _opened(file)
+        trials = reader.read(columns=["trial"], use_threads=False)["trial"]
+        about = reader.schema_arrow.metadata or {}
+        stated = about.get(b"rows")
+        if not pa.types.is_string(trials.type) or (stated is not None and stated != str(len(trials)).encode()):
+            raise DamagedPart(file)
+        if (stated is None or len(trials) <= NAMED) and file.name != part_name(str(each) for each in trials.to_pylist()):
+            raise DamagedPart(file)
+        meta = reader.metadata
+        starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
+        if starts[-1] != len(trials):
+            raise DamagedPart(file)
+        return Part(file, about[b"columns"].decode(), file.stat().st_size, tuple(starts.tolist()), _keys_of_column(trials))
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DamagedPart(file) from error
+
+
+def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Table]:
+    """Row groups of a part, all of them if none are named; `DamagedPart` where a checksum is wrong.
+
+    FileNotFoundError where another process has packed the part away or written it anew: then it must be scanned again.
+
+    >>> import tempfile
+    >>> part = scan_part(write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32], "risk": [0.5]})))
+    >>> read_groups(part)[0]["risk"].to_pylist()
+    [0.5]
+    """
+    try:
+        reader = _opened(part.file)
+        wanted = range(len(part.starts) - 1) if groups is None else groups
+        tables = [reader.read_row_group(group).replace_schema_metadata() for group in wanted]
+        for group, table in zip(wanted, tables):
+            begin, end = part.starts[group : group + 2]
+            if table.num_rows != end - begin:
+                raise DamagedPart(part.file)
+            if not np.array_equal(_keys_of_column(table["trial"]), part.keys[begin:end]):
+                raise FileNotFoundError(f"{part.file.name} was written anew, with its trials in another order")
+        return tables or [reader.schema_arrow.empty_table().replace_schema_metadata()]
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DamagedPart(part.file) from error
+
+
+def group_of(part: Part, rows: Int[np.ndarray, " wanted"]) -> Int[np.ndarray, " wanted"]:
+    """The row groups in which rows lie.
+
+    >>> group_of(Part(Path("p"), "", 0, (0, 2, 5), np.zeros((5, 2), np.uint64)), np.array([1, 2, 4])).tolist()
+    [0, 1, 1]
+    """
+    return np.searchsorted(np.asarray(part.starts), rows, side="right") - 1

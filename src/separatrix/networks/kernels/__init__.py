@@ -1,0 +1,1 @@
+"""GPU kernels for one hidden layer, behind one seam."""

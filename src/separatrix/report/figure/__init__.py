@@ -1,0 +1,1 @@
+"""Figures: from data to drawings."""

@@ -1,0 +1,80 @@
+"""The cells of a map: coloured by value, told in numbers, hatched where a value is only a bound."""
+
+import math
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from separatrix.report.figure.axes import clip
+from separatrix.studies import Heatmap
+
+COLOURS = "cividis"  # the same to readers with and without colour blindness, and in grey
+NOTHING = "#b0b0b0"  # a cell of which nothing is known
+_DARK, _LIGHT = "#000000", "#ffffff"
+_MOST = 40  # ticks on an axis
+
+
+def shares_of(figure: Heatmap) -> np.ndarray:
+    """Where each value lies between the smallest (0) and the largest (1), on the scale of the map; NaN where there is none.
+
+    >>> from separatrix.studies import Axis
+    >>> axis = Axis("m*", log=True)
+    >>> shares_of(Heatmap("m", "M", axis, axis, axis, (1, 2, 3), (1,), ((1.0, 10.0, 100.0),), (("",) * 3,), ((False,) * 3,))).tolist()
+    [[0.0, 0.5, 1.0]]
+    """
+    shape = len(figure.rows), len(figure.columns)
+    raw = np.array([math.nan if each is None else float(each) for row in figure.values for each in row], float).reshape(shape)
+    if figure.z.log:
+        raw = np.log(np.where(raw > 0, raw, math.nan))
+    if not np.isfinite(raw).any():
+        return raw
+    low, high = np.nanmin(raw), np.nanmax(raw)
+    return (raw - low) / (high - low) if high > low else np.where(np.isfinite(raw), 0.5, math.nan)
+
+
+def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:
+    """Draw every cell with its text; dark text on light cells and light text on dark ones.
+
+    >>> from matplotlib.figure import Figure
+    >>> from separatrix.studies import Axis
+    >>> axes, axis = Figure().add_subplot(), Axis("m*")
+    >>> draw_cells(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), (1,), ((1.0, None),), (("1", "?"),), ((False, True),)), "black")
+    >>> len(axes.patches), [text.get_text() for text in axes.texts]
+    (2, ['1', '?'])
+    """
+    colours = matplotlib.colormaps[COLOURS]
+    size = min(9.0, 42.0 / max(1, len(figure.columns)))
+    for row, shares in enumerate(shares_of(figure)):
+        for column, share in enumerate(shares):
+            face = colours(1.0 - share) if math.isfinite(share) else NOTHING  # the more, the darker
+            light = math.isfinite(share) and share > 0.5
+            letters = _LIGHT if light else _DARK
+            hatch = "///" if figure.hatched[row][column] else None
+            box = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=face, hatch=hatch, edgecolor="#7f7f7f", linewidth=0.6)
+            axes.add_patch(box)
+            text = clip(figure.texts[row][column], 60).replace(" [", "\n[")
+            behind = {"facecolor": face, "edgecolor": "none", "pad": 0.6} if hatch else None
+            axes.text(column, row, text, ha="center", va="center", color=letters, fontsize=size, linespacing=1.1, bbox=behind)
+    if not figure.rows or not figure.columns:
+        axes.text(0.5, 0.5, "no cells to show", transform=axes.transAxes, ha="center", va="center", color=ink, alpha=0.7)
+
+
+def set_ticks(axes: Axes, figure: Heatmap, ink: str) -> None:
+    """Name the rows and columns; no grid lines between them.
+
+    >>> from matplotlib.figure import Figure
+    >>> from separatrix.studies import Axis
+    >>> axes, axis = Figure().add_subplot(), Axis("m*")
+    >>> set_ticks(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), ("all",), ((1.0, 2.0),), (("", ""),), ((False, False),)), "black")
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['all']
+    """
+    axes.grid(False)
+    axes.set_xlim(-0.5, max(1, len(figure.columns)) - 0.5)
+    axes.set_ylim(-0.5, max(1, len(figure.rows)) - 0.5)
+    axes.tick_params(length=0)
+    for names, put in ((figure.columns, axes.set_xticks), (figure.rows, axes.set_yticks)):
+        step = math.ceil(len(names) / _MOST) or 1
+        put(range(0, len(names), step), [clip(str(name), 16) for name in names[::step]], color=ink)

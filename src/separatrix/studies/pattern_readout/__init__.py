@@ -1,0 +1,1 @@
+"""Study `pattern-readout`: Lemma 6 of Malach & Shalev-Shwartz, checked exactly."""
