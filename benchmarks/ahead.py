@@ -1,10 +1,12 @@
-"""Kernels compiled for an H200 that is not there: registers, warps that fit on a processor, and how many instructions are multiply-adds.
+"""Kernels compiled for an H200 that is not there: registers, warps that fit on a processor, and how
+many instructions are multiply-adds.
 
-    python -m pip install "jax[cuda13]" triton        # no GPU and no driver needed; nvdisasm comes with triton
-    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
+    python -m pip install "jax[cuda13]" triton        # no GPU and no driver needed; nvdisasm comes
+    with triton JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
 
-The shapes and cuts are those of `fused_timing.py`. Instructions are those of the compiled loops; at one a cycle on each of an H200's 528 schedulers they bound
-a kernel's time from below. What a table cannot say is how long warps wait.
+The shapes and cuts are those of `fused_timing.py`. Instructions are those of the compiled loops; at
+one a cycle on each of an H200's 528 schedulers they bound a kernel's time from below. What a table
+cannot say is how long warps wait.
 """
 
 import argparse
@@ -36,13 +38,17 @@ INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_]*
 
 
 def program_for(tool: str, *places: str) -> str:
-    """Where a tool of CUDA lies: on the PATH, or in one of the installed packages; a sentence where it is not."""
+    """Where a tool of CUDA lies: on the PATH, or in one of the installed packages; a sentence where
+    it is not.
+    """
     for package in ("nvidia", "triton"):
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or []) if spec else []:
             if found := next(Path(folder).glob(f"**/bin/{tool}"), None):
                 return str(found)
-    return shutil.which(tool) or sys.exit(f"ahead.py: there is no {tool}: python -m pip install {' '.join(places)}")
+    return shutil.which(tool) or sys.exit(
+        f"ahead.py: there is no {tool}: python -m pip install {' '.join(places)}"
+    )
 
 
 def device() -> Any:
@@ -50,9 +56,13 @@ def device() -> Any:
     from jax.experimental import topologies
 
     try:
-        return topologies.get_topology_desc("h200", "cuda", target_config=TARGET, topology="1x1x1").devices[0]
+        return topologies.get_topology_desc(
+            "h200", "cuda", target_config=TARGET, topology="1x1x1"
+        ).devices[0]
     except Exception as error:  # whatever is missing
-        sys.exit(f'ahead.py: JAX cannot compile for CUDA here ({" ".join(str(error).split())[:100]}): python -m pip install "jax[cuda13]"')
+        sys.exit(
+            f'ahead.py: JAX cannot compile for CUDA here ({" ".join(str(error).split())[:100]}): python -m pip install "jax[cuda13]"'
+        )
 
 
 def kernels_of(shape: Any, cut: Any, folder: Path) -> list[Path]:
@@ -63,17 +73,23 @@ def kernels_of(shape: Any, cut: Any, folder: Path) -> list[Path]:
 
     where = jax.sharding.SingleDeviceSharding(device())
     given = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=where), jax.eval_shape(lambda: fused_timing.drawn(shape))
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=where),
+        jax.eval_shape(lambda: fused_timing.drawn(shape)),
     )
     for old in folder.glob("*.ptx"):
         old.unlink()
     train, _ = fused_timing.programs_of(cut, 10)
-    train.lower(*given).compile(compiler_options={"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False})
-    return sorted(file for file in folder.glob("*.ptx") if re.search(r"\.entry units_", file.read_text()))
+    train.lower(*given).compile(
+        compiler_options={"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
+    )
+    return sorted(
+        file for file in folder.glob("*.ptx") if re.search(r"\.entry units_", file.read_text())
+    )
 
 
 def counted(sass: str) -> tuple[int, int, int]:
-    """Instructions inside loops, multiply-adds among them, and instructions outside of loops, up to the program's end.
+    """Instructions inside loops, multiply-adds among them, and instructions outside of loops, up to
+    the program's end.
 
     >>> counted("  /*0*/  MOV R1, R2 ;\\n.L_x_0:\\n  /*1*/  FFMA R1, R1, R2, R1 ;\\n  /*2*/  @P0 BRA `(.L_x_0) ;\\n  /*3*/  EXIT ;\\n")
     (2, 1, 2)
@@ -99,14 +115,22 @@ def counted(sass: str) -> tuple[int, int, int]:
 def main() -> None:
     """Check what is asked for, and print the table."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--shapes", default="LCN,sphere-CNN,images-CNN,FCN-20,signal-FCN", help="shapes of fused_timing.py")
+    arguments.add_argument(
+        "--shapes",
+        default="LCN,sphere-CNN,images-CNN,FCN-20,signal-FCN",
+        help="shapes of fused_timing.py",
+    )
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={folder}"  # read when JAX is imported
+        os.environ["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={folder}"  # read when JAX is imported
+        )
         import fused_timing
 
         if unknown := [name for name in given.shapes.split(",") if name not in fused_timing.SHAPES]:
-            arguments.error(f"the shapes must be among {', '.join(fused_timing.SHAPES)}, got {', '.join(unknown)}")
+            arguments.error(
+                f"the shapes must be among {', '.join(fused_timing.SHAPES)}, got {', '.join(unknown)}"
+            )
         device()
         table(given.shapes.split(","), Path(folder))
 
@@ -116,24 +140,40 @@ def table(shapes: list[str], folder: Path) -> None:
     import fused_timing
 
     assemble, disassemble = program_for("ptxas", '"jax[cuda13]"'), program_for("nvdisasm", "triton")
-    print("| shape | cut | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |")
+    print(
+        "| shape | cut | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in shapes:
         shape = fused_timing.SHAPES[name]._replace(networks=2)
         for cut in fused_timing.cuts_of(name, shape, False)[1:]:
             for file in kernels_of(shape, cut, folder):
                 binary = folder / "kernel.cubin"
-                told = subprocess.run([assemble, "-v", "-arch=sm_90a", str(file), "-o", str(binary)], capture_output=True, text=True).stderr
-                sass = subprocess.run([disassemble, "-c", str(binary)], capture_output=True, text=True).stdout
+                told = subprocess.run(
+                    [assemble, "-v", "-arch=sm_90a", str(file), "-o", str(binary)],
+                    capture_output=True,
+                    text=True,
+                ).stderr
+                sass = subprocess.run(
+                    [disassemble, "-c", str(binary)], capture_output=True, text=True
+                ).stdout
                 if "registers" not in told:
-                    sys.exit(f"ahead.py: ptxas made nothing of {name}: {' '.join(told.split())[:200]}")
-                registers, spilled = (int(re.findall(rule, told)[0]) for rule in (r"Used (\d+) registers", r"(\d+) bytes spill stores"))
+                    sys.exit(
+                        f"ahead.py: ptxas made nothing of {name}: {' '.join(told.split())[:200]}"
+                    )
+                registers, spilled = (
+                    int(re.findall(rule, told)[0])
+                    for rule in (r"Used (\d+) registers", r"(\d+) bytes spill stores")
+                )
                 inside, adds, outside = counted(sass)
                 kernel = re.findall(r"\.entry (\w+)", file.read_text())[0]
                 # Registers are given in blocks of eight a thread.
                 warps = min(32, 4 * (REGISTERS // (32 * 8 * -(-registers // 8))))
                 words, share = fused_timing.words_of(cut), f"{adds / inside:.0%}" if inside else ""
-                print(f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | {inside} | {share} | {outside} |", flush=True)
+                print(
+                    f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | {inside} | {share} | {outside} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""What compiling a study's programs costs, and what XLA's options do to it and to the run; JSON on stdout.
+"""What compiling a study's programs costs, and what XLA's options do to it and to the run; JSON on
+stdout.
 
     python benchmarks/compiling.py --study stability --scale full --programs 6
 
-A few of the study's programs (evenly taken from its plan for this device) are compiled with each set of options, once while the device
-rests and once while it multiplies matrices without end, and then run, cut short, to see whether they have become slower. On a GPU XLA times
-alternatives of every matrix product on the device itself ("autotuning"), which is slow where the device is busy.
+A few of the study's programs (evenly taken from its plan for this device) are compiled with each
+set of options, once while the device rests and once while it multiplies matrices without end, and
+then run, cut short, to see whether they have become slower. On a GPU XLA times alternatives of
+every matrix product on the device itself ("autotuning"), which is slow where the device is busy.
 
     python benchmarks/compiling.py --study stability --scale full --programs 20 --together
 
-compiles them all at once on as many threads as there are cores, as a run does, and says when the first and when the last was ready.
+compiles them all at once on as many threads as there are cores, as a run does, and says when the
+first and when the last was ready.
 """
 
 import argparse
@@ -23,7 +26,10 @@ import jax.numpy as jnp
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "no autotuning": {"xla_gpu_autotune_level": 0},
-    "no autotuning, library products": {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
+    "no autotuning, library products": {
+        "xla_gpu_autotune_level": 0,
+        "xla_gpu_enable_triton_gemm": False,
+    },
     "library products": {"xla_gpu_enable_triton_gemm": False},
     "one look at each product": {"xla_gpu_autotune_level": 1},
     "older loops": {"xla_cpu_use_fusion_emitters": False},
@@ -37,7 +43,9 @@ def chosen_chunks(study: str, scale: str, count: int, steps: int) -> list[Any]:
 
     found = find_study(study)
     trials = [t for sweep in found.sweeps(found.scales[scale]).values() for t in sweep]
-    cut = tuple(t.replace(learner=t.learner.replace(steps=min(t.learner.steps, steps))) for t in trials)
+    cut = tuple(
+        t.replace(learner=t.learner.replace(steps=min(t.learner.steps, steps))) for t in trials
+    )
     first: dict[str, Any] = {}
     for chunk in make_plan(Sweep(cut), find_device()).chunks:
         first.setdefault(chunk.program, chunk)
@@ -71,7 +79,10 @@ def measure(chunk: Any, options: dict[str, Any], busy: bool) -> dict[str, Any]:
     """Seconds to compile the chunk's program and (device at rest) to run it."""
     from separatrix.engine import programs
 
-    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = options, {}  # nothing but these options
+    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = (
+        options,
+        {},
+    )  # nothing but these options
     made = programs.Programs()
     if busy:
         with Busy():
@@ -90,7 +101,10 @@ def measure_together(chunks: list[Any], options: dict[str, Any]) -> dict[str, An
     from separatrix.engine import programs
     from separatrix.engine.plan import cores
 
-    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = options, {}  # nothing but these options
+    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = (
+        options,
+        {},
+    )  # nothing but these options
     made = programs.Programs()
     begin = time.perf_counter()
     made.prepare([(chunk.trials[0], chunk.frame, chunk.batch) for chunk in chunks], threads=cores())
@@ -109,7 +123,9 @@ def main() -> None:
     arguments.add_argument("--programs", type=int, default=4)
     arguments.add_argument("--steps", type=int, default=500, help="at most so many steps a trial")
     arguments.add_argument("--sets", default="", help="sets of options whose name begins with this")
-    arguments.add_argument("--together", action="store_true", help="all at once, as a run compiles them")
+    arguments.add_argument(
+        "--together", action="store_true", help="all at once, as a run compiles them"
+    )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     jax.config.update("jax_enable_compilation_cache", False)
@@ -121,22 +137,42 @@ def main() -> None:
         for words, options in sets.items():
             found = measure_together(chunks, options)
             figures.append({"options": words, **found})
-            print(f"| {words} | {found['programs']} | {found['first_ready']:.1f} | {found['all_ready']:.1f} |", flush=True)
+            print(
+                f"| {words} | {found['programs']} | {found['first_ready']:.1f} | {found['all_ready']:.1f} |",
+                flush=True,
+            )
     else:
         alone(chunks, sets, figures)
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:
-            json.dump({"benchmark": "compiling", "device": jax.devices()[0].device_kind, "figures": figures}, file, indent=1)
+            json.dump(
+                {
+                    "benchmark": "compiling",
+                    "device": jax.devices()[0].device_kind,
+                    "figures": figures,
+                },
+                file,
+                indent=1,
+            )
 
 
-def alone(chunks: list[Any], sets: dict[str, dict[str, Any]], figures: list[dict[str, Any]]) -> None:
+def alone(
+    chunks: list[Any], sets: dict[str, dict[str, Any]], figures: list[dict[str, Any]]
+) -> None:
     """Every program by itself, at rest and on a busy device."""
     print("| program | options | compile, at rest | compile, busy | run |\n|---|---|---|---|---|")
     for chunk in chunks:
         name = f"{type(chunk.frame.task).__name__} {chunk.frame.network.connectivity}, n = {chunk.frame.samples}, batch {chunk.batch}"
         for words, options in sets.items():
             rest, busy = measure(chunk, options, busy=False), measure(chunk, options, busy=True)
-            figures.append({"program": name, "options": words, **rest, "compile_seconds_busy": busy["compile_seconds"]})
+            figures.append(
+                {
+                    "program": name,
+                    "options": words,
+                    **rest,
+                    "compile_seconds_busy": busy["compile_seconds"],
+                }
+            )
             print(
                 f"| {name} | {words} | {rest['compile_seconds']:.1f} | {busy['compile_seconds']:.1f} | {rest['run_seconds']:.3f} |",
                 flush=True,

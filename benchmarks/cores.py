@@ -1,9 +1,11 @@
-"""What a second core brings: one sweep with one worker and with two, in turns, ratios of their times; JSON on standard output.
+"""What a second core brings: one sweep with one worker and with two, in turns, ratios of their
+times; JSON on standard output.
 
     python benchmarks/cores.py [--trials 240] [--steps 2000] [--rounds 3]
 
-Workers are started and their programs compiled before the clock; it then runs from the asking for a sweep to its table. Means something
-on an otherwise idle machine with two cores only; `load` is that of the last minute before.
+Workers are started and their programs compiled before the clock; it then runs from the asking for a
+sweep to its table. Means something on an otherwise idle machine with two cores only; `load` is that
+of the last minute before.
 """
 
 import argparse
@@ -14,12 +16,18 @@ import time
 
 import separatrix as sx
 
-NETWORKS = {"CNN": sx.CNN(1, 8, bias=False), "LCN": sx.LCN(1, 8, bias=False), "FCN": sx.FCN(64, bias=False)}
+NETWORKS = {
+    "CNN": sx.CNN(1, 8, bias=False),
+    "LCN": sx.LCN(1, 8, bias=False),
+    "FCN": sx.FCN(64, bias=False),
+}
 
 
 def sweep_of(name: str, seeds: range, steps: int) -> sx.Sweep:
     """Trials of one program, some tenths of a second each."""
-    trial = sx.Trial(sx.SignalTask(20, 20, 0.3), NETWORKS[name], sx.Learner(rate=1.0, steps=steps), samples=400)
+    trial = sx.Trial(
+        sx.SignalTask(20, 20, 0.3), NETWORKS[name], sx.Learner(rate=1.0, steps=steps), samples=400
+    )
     return sx.Sweep(tuple(trial.at_seeds(seeds)))
 
 
@@ -31,7 +39,12 @@ def main() -> None:
     given = parser.parse_args()
     if min(given.trials, given.steps, given.rounds) < 1:
         parser.error("--trials, --steps and --rounds must be at least 1")
-    out = {"load": round(os.getloadavg()[0], 2), "trials": given.trials, "steps": given.steps, "networks": {}}
+    out = {
+        "load": round(os.getloadavg()[0], 2),
+        "trials": given.trials,
+        "steps": given.steps,
+        "networks": {},
+    }
     for name in NETWORKS:
         seconds: dict[int, list[float]] = {1: [], 2: []}
         with sx.Lab(workers=1) as one, sx.Lab(workers=2) as two:

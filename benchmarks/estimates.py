@@ -1,10 +1,12 @@
-"""How good are the estimates of `--dry-run`? Each study's prediction beside a real run of it with an empty compilation cache.
+"""How good are the estimates of `--dry-run`? Each study's prediction beside a real run of it with
+an empty compilation cache.
 
     separatrix doctor --calibrate && python benchmarks/estimates.py
 
-The ratio is predicted to measured time, as the clock of the whole command shows it. On a machine that does other things as well, look at
-the second ratio: it takes the processor time that the command and its workers used, shared by the workers, for the time measured.
-Studies that may stop early, or search, are left out: their estimates are upper ends, or plans that the search changes.
+The ratio is predicted to measured time, as the clock of the whole command shows it. On a machine
+that does other things as well, look at the second ratio: it takes the processor time that the
+command and its workers used, shared by the workers, for the time measured. Studies that may stop
+early, or search, are left out: their estimates are upper ends, or plans that the search changes.
 """
 
 import argparse
@@ -38,8 +40,16 @@ def compare(study: str, scale: str, changes: list[str]) -> dict[str, Any]:
         settings = [word for change in changes for word in ("--set", change)]
         env = dict(os.environ) | {"SEPARATRIX_CACHE": str(cache)}
         words = ("run", study, "--scale", scale, "--out", out, *settings)
-        plan = json.loads(subprocess.run(command(*words, "--dry-run", "--json"), env=env, check=True, capture_output=True).stdout)[study]
-        before, begin, load = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), os.getloadavg()[0]
+        plan = json.loads(
+            subprocess.run(
+                command(*words, "--dry-run", "--json"), env=env, check=True, capture_output=True
+            ).stdout
+        )[study]
+        before, begin, load = (
+            resource.getrusage(resource.RUSAGE_CHILDREN),
+            time.perf_counter(),
+            os.getloadavg()[0],
+        )
         subprocess.run(command(*words, "--quiet"), env=env, check=True, stdout=subprocess.DEVNULL)
         wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -60,18 +70,25 @@ def compare(study: str, scale: str, changes: list[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("studies", nargs="*", default=STUDIES)
     parser.add_argument("--scale", default="quick")
     parser.add_argument("--set", action="append", default=[], dest="changes")
     given = parser.parse_args()
-    print("| study | predicted, s | wall, s | ratio | processor time a worker, s | ratio | programs planned / made | load before |")
+    print(
+        "| study | predicted, s | wall, s | ratio | processor time a worker, s | ratio | programs planned / made | load before |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for study in given.studies:
         row = compare(study, given.scale, given.changes)
         name = study if row["calibrated"] else f"{study} (not calibrated)"
         times = f"{row['predicted']:.1f} | {row['wall']:.1f} | {row['ratio']:.2f} | {row['processor']:.1f} | {row['processor_ratio']:.2f}"
-        print(f"| {name} | {times} | {row['programs'][0]} / {row['programs'][1]} | {row['load']:.1f} |", flush=True)
+        print(
+            f"| {name} | {times} | {row['programs'][0]} / {row['programs'][1]} | {row['load']:.1f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

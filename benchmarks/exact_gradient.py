@@ -1,6 +1,7 @@
 """Seconds for exact population gradients and degree masses, with their errors; JSON on stdout.
 
-Run with OMP_NUM_THREADS=1 for the time of one core. The target: n = 4096, k = 12, 256 units within 2 s.
+Run with OMP_NUM_THREADS=1 for the time of one core. The target: n = 4096, k = 12, 256 units within
+2 s.
 """
 
 import json
@@ -39,29 +40,55 @@ def main() -> None:
         activation = UnitActivation(name)
         for bits, window, units in ((64, 6, 256), (1024, 10, 256), (4096, 12, 256)):
             weights = rng.standard_normal((units, bits)) / np.sqrt(bits)
-            seconds, gradient = timed(lambda w=weights, k=window, a=activation: fourier_gradient(w, 0.3, np.arange(k), a))
+            seconds, gradient = timed(
+                lambda w=weights, k=window, a=activation: fourier_gradient(w, 0.3, np.arange(k), a)
+            )
             relative = gradient.first_layer_error / np.sqrt(gradient.squared)
-            figures.append({
-                "what": "fourier_gradient", "activation": name, "bits": bits, "window": window, "units": units,
-                "seconds": seconds, "nodes": gradient.nodes, "median_relative_error": float(np.median(relative)),
-            })  # fmt: skip
-        seconds, mass = timed(lambda a=activation: degree_mass(rng.standard_normal(4096) / 64, 0.3, 13, a))
-        figures.append({
-            "what": "degree_mass", "activation": name, "bits": 4096, "degree": 13, "seconds": seconds, "nodes": mass.nodes,
-            "relative_error": float(mass.error[11] / mass.mass[11]),
-        })  # fmt: skip
+            figures.append(
+                {
+                    "what": "fourier_gradient",
+                    "activation": name,
+                    "bits": bits,
+                    "window": window,
+                    "units": units,
+                    "seconds": seconds,
+                    "nodes": gradient.nodes,
+                    "median_relative_error": float(np.median(relative)),
+                }
+            )
+        seconds, mass = timed(
+            lambda a=activation: degree_mass(rng.standard_normal(4096) / 64, 0.3, 13, a)
+        )
+        figures.append(
+            {
+                "what": "degree_mass",
+                "activation": name,
+                "bits": 4096,
+                "degree": 13,
+                "seconds": seconds,
+                "nodes": mass.nodes,
+                "relative_error": float(mass.error[11] / mass.mass[11]),
+            }
+        )
     relu = UnitActivation("relu")
     for bits in (24, 32):
         weights = rng.standard_normal((4, bits)) / np.sqrt(bits)
         seconds, _ = timed(lambda w=weights: split_gradient(w, 0.3, np.arange(5), relu))
         figures.append({"what": "split_gradient", "bits": bits, "seconds_per_unit": seconds / 4})
     signs = rng.choice([-1 / 64, 1 / 64], (256, 4096))
-    figures.append({
-        "what": "lattice_gradient", "bits": 4096, "window": 12, "units": 256,
-        "seconds": timed(lambda: lattice_gradient(signs, 0.3, np.arange(12), relu))[0],
-    })  # fmt: skip
+    figures.append(
+        {
+            "what": "lattice_gradient",
+            "bits": 4096,
+            "window": 12,
+            "units": 256,
+            "seconds": timed(lambda: lattice_gradient(signs, 0.3, np.arange(12), relu))[0],
+        }
+    )
     values = rng.standard_normal(2**20)
-    figures.append({"what": "walsh_hadamard", "bits": 20, "seconds": timed(lambda: walsh_hadamard(values))[0]})
+    figures.append(
+        {"what": "walsh_hadamard", "bits": 20, "seconds": timed(lambda: walsh_hadamard(values))[0]}
+    )
     print(json.dumps({"benchmark": "exact_gradient", "figures": figures}, indent=1))
 
 

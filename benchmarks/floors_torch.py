@@ -1,8 +1,10 @@
-"""Networks with one hidden layer in PyTorch, trained in three ways: a plain loop over models, `torch.func`, and that under `torch.compile`.
+"""Networks with one hidden layer in PyTorch, trained in three ways: a plain loop over models,
+`torch.func`, and that under `torch.compile`.
 
-Every model has rows of its own, (positions, rows, span), laid out so that no program has to move them: a hidden layer is one matrix
-product. Full-batch gradient descent with a constant rate. No TF32. A program is the default one of its kind: `torch.compile` in its default
-mode, a compiled step at a time, without CUDA graphs.
+Every model has rows of its own, (positions, rows, span), laid out so that no program has to move
+them: a hidden layer is one matrix product. Full-batch gradient descent with a constant rate. No
+TF32. A program is the default one of its kind: `torch.compile` in its default mode, a compiled step
+at a time, without CUDA graphs.
 """
 
 import dataclasses
@@ -18,8 +20,9 @@ REPEATS = 3
 class How:
     """How networks compute and are trained; plain values, so that a compiler may look at them.
 
-    `local` is whether every position has weights of its own, `threshold` that of an LSA activation (None: ReLU), `ball` whether every
-    unit's weights are brought back into the unit ball after a step.
+    `local` is whether every position has weights of its own, `threshold` that of an LSA activation
+    (None: ReLU), `ball` whether every unit's weights are brought back into the unit ball after a
+    step.
     """
 
     loss: str = "logistic"
@@ -33,8 +36,9 @@ class How:
 class Case:
     """Models to train, as NumPy arrays with a leading axis over models.
 
-    `weights` are (width, span) and `bias` is (width,); of local networks they are (positions, span, width) and (positions, 1, width).
-    `readout` is (positions, width), or (width,) where units are averaged over positions; without one they are summed.
+    `weights` are (width, span) and `bias` is (width,); of local networks they are (positions, span,
+    width) and (positions, 1, width). `readout` is (positions, width), or (width,) where units are
+    averaged over positions; without one they are summed.
     """
 
     x: Any  # (models, positions, rows, span)
@@ -70,15 +74,25 @@ def model_of(case: Case, index: int, device: str) -> Any:
         def __init__(self) -> None:
             super().__init__()
             for name, values in case.params.items():
-                self.register_parameter(name, nn.Parameter(torch.tensor(values[index], device=device)))
+                self.register_parameter(
+                    name, nn.Parameter(torch.tensor(values[index], device=device))
+                )
 
         def forward(self, x: Any) -> Any:
             bias = getattr(self, "bias", None)
             if how.local:
-                z = torch.bmm(x, self.weights) if bias is None else torch.baddbmm(bias, x, self.weights)
+                z = (
+                    torch.bmm(x, self.weights)
+                    if bias is None
+                    else torch.baddbmm(bias, x, self.weights)
+                )
             else:
                 z = nn.functional.linear(x, self.weights, bias)
-            units = torch.relu(z) if how.threshold is None else z - torch.clamp(z, -how.threshold, how.threshold)
+            units = (
+                torch.relu(z)
+                if how.threshold is None
+                else z - torch.clamp(z, -how.threshold, how.threshold)
+            )
             readout = getattr(self, "readout", None)
             if readout is None:
                 scores = units.sum((0, 2))
@@ -96,7 +110,11 @@ def loss_of(how: How, scores: Any, y: Any) -> Any:
     """The mean loss."""
     from torch.nn import functional
 
-    return functional.softplus(-y * scores).mean() if how.loss == "logistic" else functional.mse_loss(scores, y)
+    return (
+        functional.softplus(-y * scores).mean()
+        if how.loss == "logistic"
+        else functional.mse_loss(scores, y)
+    )
 
 
 def into_ball(how: How, weights: Any) -> Any:
@@ -124,7 +142,9 @@ def loop_step(case: Case, index: int, device: str) -> tuple[Any, Callable[[], No
 
 
 def stacked_step(case: Case, device: str) -> tuple[Any, Callable[[Any, Any, Any], Any], Any, Any]:
-    """The stacked parameters, the function from parameters and rows to the parameters after a step of all models, and the rows."""
+    """The stacked parameters, the function from parameters and rows to the parameters after a step
+    of all models, and the rows.
+    """
     import torch
     from torch.func import functional_call, grad, vmap
 
@@ -138,19 +158,25 @@ def stacked_step(case: Case, device: str) -> tuple[Any, Callable[[Any, Any, Any]
     slopes = vmap(grad(loss))
 
     def step(params: Any, x: Any, y: Any) -> Any:
-        moved = {name: params[name] - how.rate * slope for name, slope in slopes(params, x, y).items()}
+        moved = {
+            name: params[name] - how.rate * slope for name, slope in slopes(params, x, y).items()
+        }
         return moved | {"weights": into_ball(how, moved["weights"])} if how.ball else moved
 
     return params, step, x, y
 
 
 def close(found: dict[str, Any], expected: dict[str, Any], before: dict[str, Any]) -> None:
-    """Refuse parameters after one step that differ by more than rounding: 1e-3 of the largest change, 1e-5 of the largest number."""
+    """Refuse parameters after one step that differ by more than rounding: 1e-3 of the largest
+    change, 1e-5 of the largest number.
+    """
     for name, right in expected.items():
         allowed = 1e-3 * (right - before[name]).abs().max() + 1e-5 * right.abs().max() + 1e-12
         apart = (found[name] - right).abs().max()
         if not apart <= allowed:
-            raise AssertionError(f"after one step, {name} of two programs differ by {float(apart):.3g}, more than {float(allowed):.3g}")
+            raise AssertionError(
+                f"after one step, {name} of two programs differ by {float(apart):.3g}, more than {float(allowed):.3g}"
+            )
 
 
 def check(device: str, compiled: bool = False) -> None:
@@ -164,7 +190,11 @@ def check(device: str, compiled: bool = False) -> None:
             model, one = loop_step(case, index, device)
             before = {name: part.detach().clone() for name, part in model.named_parameters()}
             one()
-            close({name: part[index] for name, part in after.items()}, {k: v.detach() for k, v in model.named_parameters()}, before)
+            close(
+                {name: part[index] for name, part in after.items()},
+                {k: v.detach() for k, v in model.named_parameters()},
+                before,
+            )
 
 
 def tiny_cases() -> list[Case]:
@@ -178,15 +208,32 @@ def tiny_cases() -> list[Case]:
 
     y, x, full = np.sign(drawn(6)), drawn(3, 6, 4), drawn(1, 6, 12)
     return [
-        Case(full, y, {"weights": drawn(5, 12), "bias": drawn(5), "readout": drawn(1, 5), "offset": drawn()}, How("squared")),
-        Case(x, y, {"weights": drawn(5, 4), "bias": drawn(5), "readout": drawn(5), "offset": drawn()}, How("squared")),
-        Case(x, y, {"weights": drawn(3, 4, 5), "bias": drawn(3, 1, 5), "readout": drawn(3, 5)}, How(local=True)),
+        Case(
+            full,
+            y,
+            {"weights": drawn(5, 12), "bias": drawn(5), "readout": drawn(1, 5), "offset": drawn()},
+            How("squared"),
+        ),
+        Case(
+            x,
+            y,
+            {"weights": drawn(5, 4), "bias": drawn(5), "readout": drawn(5), "offset": drawn()},
+            How("squared"),
+        ),
+        Case(
+            x,
+            y,
+            {"weights": drawn(3, 4, 5), "bias": drawn(3, 1, 5), "readout": drawn(3, 5)},
+            How(local=True),
+        ),
         Case(full, y, {"weights": drawn(5, 12)}, How(threshold=0.5, ball=True)),
     ]
 
 
 def seconds_a_step(step: Callable[[], Any], steps: int, budget: float, device: str) -> float:
-    """Seconds of a step, over as many of `steps` steps as fit into about `budget` seconds (at least one)."""
+    """Seconds of a step, over as many of `steps` steps as fit into about `budget` seconds (at least
+    one).
+    """
     import torch
 
     def timed(count: int) -> float:
@@ -203,13 +250,18 @@ def seconds_a_step(step: Callable[[], Any], steps: int, budget: float, device: s
 
 
 def measure(name: str, case: Case, steps: int, limit: float, platform: str) -> dict[str, float]:
-    """Seconds a step of all models together by one of the programs, the median of three; and seconds to compile."""
+    """Seconds a step of all models together by one of the programs, the median of three; and
+    seconds to compile.
+    """
     import torch
 
     device, models = settle(platform), len(case.y)
     budget = limit / (4 * REPEATS)
     if name == PROGRAMS[0]:  # a few of the models, scaled
-        each = [seconds_a_step(loop_step(case, index % models, device)[1], steps, budget, device) for index in range(REPEATS)]
+        each = [
+            seconds_a_step(loop_step(case, index % models, device)[1], steps, budget, device)
+            for index in range(REPEATS)
+        ]
         return {"seconds_a_step": models * sorted(each)[REPEATS // 2], "compile_seconds": 0.0}
     params, step, x, y = stacked_step(case, device)
     compile_seconds = 0.0

@@ -1,13 +1,17 @@
-"""One training step of networks with one hidden layer, in the ordinary spelling and in kernels with several cuts: ms a step, in one run.
+"""One training step of networks with one hidden layer, in the ordinary spelling and in kernels with
+several cuts: ms a step, in one run.
 
     python benchmarks/fused_timing.py                              # on a GPU; a minute at most
-    python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a CPU: whether everything runs
+    python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a
+    CPU: whether everything runs
 
-A step is the gradient of the logistic loss of all networks together and their update, many in one compiled loop; "there" is the outputs
-alone. The error is that of the first step's gradients of one network against float64, the largest of any parameter
-as a share of that parameter's largest gradient. A variant that fails says why in its line, and the others are measured. Floors and spellings:
-see `floors.py` beside this file and `separatrix.networks.kernels.fused`. A cut is (units of a warp, columns of a thread, steps read ahead) on the way there, and
-on the way back; see `separatrix.networks.kernels.streaming`.
+A step is the gradient of the logistic loss of all networks together and their update, many in one
+compiled loop; "there" is the outputs alone. The error is that of the first step's gradients of one
+network against float64, the largest of any parameter as a share of that parameter's largest
+gradient. A variant that fails says why in its line, and the others are measured. Floors and
+spellings: see `floors.py` beside this file and `separatrix.networks.kernels.fused`. A cut is (units
+of a warp, columns of a thread, steps read ahead) on the way there, and on the way back; see
+`separatrix.networks.kernels.streaming`.
 """
 
 import argparse
@@ -81,8 +85,10 @@ def drawn(shape: Shape) -> tuple[Any, Any, Any]:
     keys = jax.random.split(jax.random.key(0), 5)
     many, width = shape.networks, shape.width
     params = {
-        "weights": jax.random.normal(keys[0], (many, shape.groups, width, shape.span)) / shape.span**0.5,
-        "coefficients": jax.random.normal(keys[1], (many, shape.positions, width)) / (shape.positions * width) ** 0.5,
+        "weights": jax.random.normal(keys[0], (many, shape.groups, width, shape.span))
+        / shape.span**0.5,
+        "coefficients": jax.random.normal(keys[1], (many, shape.positions, width))
+        / (shape.positions * width) ** 0.5,
     }
     if shape.bias:
         params["bias"] = 0.1 * jax.random.normal(keys[2], (many, shape.groups, width))
@@ -91,22 +97,32 @@ def drawn(shape: Shape) -> tuple[Any, Any, Any]:
 
 
 def outputs_of(cut: Any) -> Callable[..., Any]:
-    """Outputs of one network from its parameters and patches: in kernels with this cut, or (None) in the ordinary spelling."""
+    """Outputs of one network from its parameters and patches: in kernels with this cut, or (None)
+    in the ordinary spelling.
+    """
 
     def call(params: Any, patches: Any, by_row: Any = None) -> Any:
         parts = params["weights"], params.get("bias"), params["coefficients"], patches
-        return fused.plain(jax.nn.relu, *parts) if cut is None else fused.outputs(*parts, by_row=by_row, cut=cut)
+        return (
+            fused.plain(jax.nn.relu, *parts)
+            if cut is None
+            else fused.outputs(*parts, by_row=by_row, cut=cut)
+        )
 
     return call
 
 
 def loss_of(cut: Any) -> Callable[..., Any]:
     """The logistic loss of one network."""
-    return lambda params, patches, y, by_row=None: jax.nn.softplus(-y * outputs_of(cut)(params, patches, by_row)).mean()
+    return lambda params, patches, y, by_row=None: jax.nn.softplus(
+        -y * outputs_of(cut)(params, patches, by_row)
+    ).mean()
 
 
 def programs_of(cut: Any, steps: int) -> list[Any]:
-    """So many steps (parameters, and the gradient before the first), and so many times the outputs, of all networks."""
+    """So many steps (parameters, and the gradient before the first), and so many times the outputs,
+    of all networks.
+    """
     outputs, loss = outputs_of(cut), loss_of(cut)
 
     def moved(params: Any, slope: Any) -> Any:
@@ -125,7 +141,9 @@ def programs_of(cut: Any, steps: int) -> list[Any]:
     def there(params: Any, patches: Any, _: Any) -> Any:
         def again(_: Any, coefficients: Any) -> Any:
             found = outputs(params | {"coefficients": coefficients}, patches)
-            return coefficients * (1 + 1e-9 * found[0])  # depends on the time before, or it would be computed once
+            return coefficients * (
+                1 + 1e-9 * found[0]
+            )  # depends on the time before, or it would be computed once
 
         return jax.lax.fori_loop(0, steps, again, params["coefficients"])
 
@@ -157,8 +175,14 @@ def in_float64(data: Any) -> Any:
 
 
 def difference(found: Any, expected: Any) -> float:
-    """The largest over parameters of the largest difference of the first network, as a share of the largest entry."""
-    shares = jax.tree.map(lambda many, exact: np.abs(np.asarray(many[0]) - exact).max() / np.abs(exact).max(), found, expected)
+    """The largest over parameters of the largest difference of the first network, as a share of the
+    largest entry.
+    """
+    shares = jax.tree.map(
+        lambda many, exact: np.abs(np.asarray(many[0]) - exact).max() / np.abs(exact).max(),
+        found,
+        expected,
+    )
     return float(max(jax.tree.leaves(shares)))
 
 
@@ -166,7 +190,10 @@ def words_of(cut: Any) -> str:
     """A cut in a few words."""
     if cut is None:
         return "product"
-    there, back = (f"{share.units} units, {share.columns} columns, {share.ahead} ahead" for share in (cut.there, cut.back))
+    there, back = (
+        f"{share.units} units, {share.columns} columns, {share.ahead} ahead"
+        for share in (cut.there, cut.back)
+    )
     return f"kernels: {there}; back {back}"
 
 
@@ -174,7 +201,10 @@ def cuts_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
     """The ordinary spelling (None), the package's cut, and others that the sizes allow."""
     arrays = [
         jax.ShapeDtypeStruct(size, "float32")
-        for size in ((shape.groups, shape.width, shape.span), (shape.positions, shape.span, shape.rows))
+        for size in (
+            (shape.groups, shape.width, shape.span),
+            (shape.positions, shape.span, shape.rows),
+        )
     ]
     own, found = streamed.cut_of(arrays[0], arrays[1], interpret), []
     for there, back in CUTS[name]:
@@ -189,27 +219,42 @@ def row(*cells: Any) -> None:
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> list[dict[str, Any]]:
+def measure(
+    name: str, shape: Shape, given: argparse.Namespace, ends: float
+) -> list[dict[str, Any]]:
     """Every variant of a shape, a line each."""
     data = drawn(shape)
     variants = cuts_of(name, shape, given.interpret)
     pool = concurrent.futures.ThreadPoolExecutor(given.threads)
     steps = 2 if given.interpret else given.steps
     making = [pool.submit(compiled, cut, steps, data) for cut in variants]
-    concurrent.futures.wait(making, timeout=max(ends - time.monotonic(), 0.01))  # or compiling would disturb what is timed
+    concurrent.futures.wait(
+        making, timeout=max(ends - time.monotonic(), 0.01)
+    )  # or compiling would disturb what is timed
     expected, first, out = in_float64(data), None, []
     for cut, future in zip(variants, making):
-        words, one = words_of(cut), {"shape": name, "cut": None if cut is None else {"there": cut.there, "back": cut.back}}
+        words, one = (
+            words_of(cut),
+            {"shape": name, "cut": None if cut is None else {"there": cut.there, "back": cut.back}},
+        )
         out.append(one)
         try:
             train, there = future.result(timeout=max(ends - time.monotonic(), 0.01))
             one["error"] = difference(train(*data)[1], expected)
-            one["step_ms"], one["there_ms"] = (1e3 * best_of(each, data, steps) for each in (train, there))
+            one["step_ms"], one["there_ms"] = (
+                1e3 * best_of(each, data, steps) for each in (train, there)
+            )
             first = first or one["step_ms"]
-            times = f"{one['step_ms']:.4f}", f"{one['there_ms']:.4f}", f"{first / one['step_ms']:.2f}"
+            times = (
+                f"{one['step_ms']:.4f}",
+                f"{one['there_ms']:.4f}",
+                f"{first / one['step_ms']:.2f}",
+            )
             row(name, words, *times, f"{one['error']:.1e}")
         except Exception as error:  # whatever ends one variant, the others are measured
-            one["failed"] = f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:300]
+            one["failed"] = (
+                f"{type(error).__name__}: " + " ".join(str(error).split()).replace("|", "/")[:300]
+            )
             row(name, words, one["failed"], "", "", "")
     pool.shutdown(wait=False, cancel_futures=True)
     return out
@@ -218,11 +263,22 @@ def measure(name: str, shape: Shape, given: argparse.Namespace, ends: float) -> 
 def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--shapes", default="LCN,CNN,sphere-CNN", help=f"shapes among {', '.join(SHAPES)}")
+    arguments.add_argument(
+        "--shapes", default="LCN,CNN,sphere-CNN", help=f"shapes among {', '.join(SHAPES)}"
+    )
     arguments.add_argument("--steps", type=int, default=STEPS, help="steps of a run")
-    arguments.add_argument("--seconds", type=float, default=55.0, help="after so many seconds, what is not compiled yet is left out")
+    arguments.add_argument(
+        "--seconds",
+        type=float,
+        default=55.0,
+        help="after so many seconds, what is not compiled yet is left out",
+    )
     arguments.add_argument("--threads", type=int, default=8, help="variants compiled at a time")
-    arguments.add_argument("--interpret", action="store_true", help="tiny sizes, interpreted: whether everything runs, on any device")
+    arguments.add_argument(
+        "--interpret",
+        action="store_true",
+        help="tiny sizes, interpreted: whether everything runs, on any device",
+    )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     wanted, sizes = given.shapes.split(","), TINY if given.interpret else SHAPES
@@ -236,11 +292,20 @@ def main() -> None:
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}\n")
     row("shape", "spelling", "ms a step", "there, ms", "times as fast", "error of gradients")
     row(*["---"] * 6)
-    found = list(itertools.chain.from_iterable(measure(name, sizes[name], given, ends) for name in wanted))
+    found = list(
+        itertools.chain.from_iterable(measure(name, sizes[name], given, ends) for name in wanted)
+    )
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:
             json.dump(
-                {"benchmark": "fused", "device": jax.devices()[0].device_kind, "jax": jax.__version__, "found": found}, file, indent=1
+                {
+                    "benchmark": "fused",
+                    "device": jax.devices()[0].device_kind,
+                    "jax": jax.__version__,
+                    "found": found,
+                },
+                file,
+                indent=1,
             )
 
 

@@ -1,13 +1,17 @@
-"""The image experiments against plain PyTorch, and the spellings of a convolution, timed in one run on one device.
+"""The image experiments against plain PyTorch, and the spellings of a convolution, timed in one run
+on one device.
 
-    python benchmarks/images.py --device cuda --out images.json      # the same training in both, for one seed and for five
-    python benchmarks/images.py --study results/cifar                # a finished run of the study `cifar` against the loop that would do the same
-    python benchmarks/images.py --spellings                          # ways to spell a convolution under vmap
-    python benchmarks/images.py --spellings --untried                # the same, compiled as light programs are: no way to write a product is tried
+    python benchmarks/images.py --device cuda --out images.json      # the same training in both,
+    for one seed and for five python benchmarks/images.py --study results/cifar                # a
+    finished run of the study `cifar` against the loop that would do the same python
+    benchmarks/images.py --spellings                          # ways to spell a convolution under
+    vmap python benchmarks/images.py --spellings --untried                # the same, compiled as
+    light programs are: no way to write a product is tried
 
-Both programs train the same networks on the same stored images, drawn on the device, with the same optimizer, batch and precision of matrix
-products. PyTorch trains seeds one after another; ours trains the five of a batch at once on a GPU, and one after another on a CPU,
-where both use one core. A trial-step is one optimizer step of one seed. Compilation is timed apart.
+Both programs train the same networks on the same stored images, drawn on the device, with the same
+optimizer, batch and precision of matrix products. PyTorch trains seeds one after another; ours
+trains the five of a batch at once on a GPU, and one after another on a CPU, where both use one
+core. A trial-step is one optimizer step of one seed. Compilation is timed apart.
 """
 
 import argparse
@@ -25,7 +29,9 @@ SEEDS = 5
 def one_core() -> None:
     """Before JAX or PyTorch start: one core, one thread."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    os.environ["XLA_FLAGS"] = (
+        os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    )
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     if hasattr(os, "sched_setaffinity"):
@@ -39,9 +45,17 @@ def cases(small: bool) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     filters, digits = (64, 9) if small else (1024, 19)
     for kind in ("CNN", "LCN", "FCN"):
-        out[f"digits {kind}, n = {digits}"] = {"what": "digits", "kind": kind, "filters": filters, "digits": digits, "rows": 128}
+        out[f"digits {kind}, n = {digits}"] = {
+            "what": "digits",
+            "kind": kind,
+            "filters": filters,
+            "digits": digits,
+            "rows": 128,
+        }
     for kind, depth, width in (
-        (("CNN", 2, 8), ("CNN", 4, 4), ("FCN", 4, 64)) if small else (("CNN", 2, 64), ("CNN", 4, 64), ("CNN", 6, 64), ("FCN", 4, 2048))
+        (("CNN", 2, 8), ("CNN", 4, 4), ("FCN", 4, 64))
+        if small
+        else (("CNN", 2, 64), ("CNN", 4, 64), ("CNN", 6, 64), ("FCN", 4, 2048))
     ):
         out[f"cifar {kind}, depth {depth}, width {width}"] = {
             "what": "cifar",
@@ -56,18 +70,20 @@ def cases(small: bool) -> dict[str, dict[str, Any]]:
 def ours(case: dict[str, Any], steps: int, tf32: bool) -> list[Any]:
     """The case as trials, through the package's front door."""
     import separatrix as sx
+    from separatrix.studies.cifar.settings import POOLS, CifarSettings
     from separatrix.studies.cifar.trials import Cell as Point
     from separatrix.studies.cifar.trials import network_of as image_network
-    from separatrix.studies.cifar.settings import POOLS, CifarSettings
-    from separatrix.studies.digits.trials import network_of
     from separatrix.studies.digits.settings import DigitsSettings
+    from separatrix.studies.digits.trials import network_of
 
     measure = sx.Measure(probes=(), test=1)
     precision = "tf32" if tf32 else "float32"
     if case["what"] == "digits":
         source = "mnist" if "mnist" in sx.data.available() else "embedded-digits"
         task: Any = sx.DigitSequenceTask.labelled(case["digits"], "centre", source=source)
-        network = network_of(DigitsSettings(source=source, height=24, filters=case["filters"]), case["kind"])
+        network = network_of(
+            DigitsSettings(source=source, height=24, filters=case["filters"]), case["kind"]
+        )
         learner = sx.Learner(1.0, steps, oracle="online", batch=case["rows"], optimizer="adadelta")
     else:
         source = "cifar10" if "cifar10" in sx.data.available() else "embedded-photographs"
@@ -90,7 +106,11 @@ def time_ours(trials: list[Any], batch: int) -> dict[str, Any]:
         programs.tally.run_seconds = 0.0
         rows = programs.run(trials, trials[0], batch)
         seconds.append(programs.tally.run_seconds)
-    return {"seconds": min(seconds), "compile_seconds": round(compiled, 2), "loss": sum(row["loss"] for row in rows) / len(rows)}
+    return {
+        "seconds": min(seconds),
+        "compile_seconds": round(compiled, 2),
+        "loss": sum(row["loss"] for row in rows) / len(rows),
+    }
 
 
 def time_torch(case: dict[str, Any], trial: Any, steps: int, device: str) -> dict[str, Any]:
@@ -103,16 +123,29 @@ def time_torch(case: dict[str, Any], trial: Any, steps: int, device: str) -> dic
         batch = plain.sequence_batch(data, case["digits"], place)
 
         def build() -> Any:
-            return plain.sequence_model(case["kind"], case["filters"], case["digits"], height, across)
+            return plain.sequence_model(
+                case["kind"], case["filters"], case["digits"], height, across
+            )
     else:
         side, _, channels = trial.task.shape
         batch = plain.image_batch(data, place)
 
         def build() -> Any:
-            return plain.image_model(case["kind"], case["width"], case["pools"], side, channels, trial.network.outputs)
+            return plain.image_model(
+                case["kind"], case["width"], case["pools"], side, channels, trial.network.outputs
+            )
 
     several = trial.network.outputs > 1
-    return plain.train_seconds(build, batch, case["rows"], steps, trial.learner.optimizer, trial.learner.rate.level, place, several)
+    return plain.train_seconds(
+        build,
+        batch,
+        case["rows"],
+        steps,
+        trial.learner.optimizer,
+        trial.learner.rate.level,
+        place,
+        several,
+    )
 
 
 def settle(device: str, tf32: bool) -> None:
@@ -139,18 +172,24 @@ def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
         five = time_ours(trials, 1 if device == "cpu" else SEEDS)
         mine = trials[0].network.parameter_count(trials[0].task.shape)
         if mine != loop["parameters"]:
-            sys.exit(f"{name}: our network has {mine} parameters and PyTorch's {loop['parameters']}")
+            sys.exit(
+                f"{name}: our network has {mine} parameters and PyTorch's {loop['parameters']}"
+            )
         rates = {
             "torch": steps / loop["seconds"],
             "ours, one seed": steps / one["seconds"],
             "ours, five seeds": SEEDS * steps / five["seconds"],
         }
         out[name] = {
-            "parameters": mine, "rows": case["rows"], "source": trials[0].task.source, "trial_steps_per_second": {k: round(v, 1) for k, v in rates.items()},
-            "ratio_one_seed": round(rates["ours, one seed"] / rates["torch"], 2), "ratio_five_seeds": round(rates["ours, five seeds"] / rates["torch"], 2),
+            "parameters": mine,
+            "rows": case["rows"],
+            "source": trials[0].task.source,
+            "trial_steps_per_second": {k: round(v, 1) for k, v in rates.items()},
+            "ratio_one_seed": round(rates["ours, one seed"] / rates["torch"], 2),
+            "ratio_five_seeds": round(rates["ours, five seeds"] / rates["torch"], 2),
             "compile_seconds": {"one": one["compile_seconds"], "five": five["compile_seconds"]},
             "loss": {"torch": round(loop["loss"], 3), "ours": round(five["loss"], 3)},
-        }  # fmt: skip
+        }
         print(
             f"| {name} | {' | '.join(f'{rate:.0f}' for rate in rates.values())} | {out[name]['ratio_one_seed']} | {out[name]['ratio_five_seeds']} |",
             flush=True,
@@ -164,22 +203,33 @@ def rows_of(folder: str) -> Any:
 
     if not os.path.isdir(os.path.join(folder, "ledger")):
         sys.exit(f"{folder} is no folder of results")
-    names = ["task.type", "task.permuted", "network.connectivity", "network.depth", "network.width", "learner.steps", "run.seconds"]
+    names = [
+        "task.type",
+        "task.permuted",
+        "network.connectivity",
+        "network.depth",
+        "network.width",
+        "learner.steps",
+        "run.seconds",
+    ]
     return Ledger.open(folder).read().to_pandas().reindex(columns=names)
 
 
 def study(folder: str, device: str, steps: int) -> dict[str, Any]:
-    """The trials of `cifar` that a folder holds: the seconds they took, and those of the loop, from so many of its steps on each network.
+    """The trials of `cifar` that a folder holds: the seconds they took, and those of the loop, from
+    so many of its steps on each network.
 
     Rows do not say where they ran: all of a folder's should have run on this kind of device.
     """
     from separatrix.engine import Trial
-    from separatrix.studies.cifar.trials import cells, trials_of
     from separatrix.studies.cifar.settings import POOLS, SCALES
+    from separatrix.studies.cifar.trials import cells, trials_of
 
     settings = SCALES["full"]
     if device == "cpu" or settings.chosen_source() != "cifar10":
-        sys.exit("the study at its full scale needs a GPU and CIFAR-10 (`separatrix data get cifar10`)")
+        sys.exit(
+            "the study at its full scale needs a GPU and CIFAR-10 (`separatrix data get cifar10`)"
+        )
     rows = rows_of(folder)
     rows = rows[(rows["task.type"] == "ImageTask") & (rows["learner.steps"] == settings.steps())]
     if rows.empty:
@@ -190,23 +240,47 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
     for cell in cells(settings):
         trial: Trial = trials_of(settings, cell)[0]
         network = trial.network
-        same = (rows["network.connectivity"] == network.connectivity) & (rows["network.depth"] == network.depth)
-        mine = rows[same & (rows["network.width"] == network.width) & (rows["task.permuted"] == cell.permuted)]
+        same = (rows["network.connectivity"] == network.connectivity) & (
+            rows["network.depth"] == network.depth
+        )
+        mine = rows[
+            same
+            & (rows["network.width"] == network.width)
+            & (rows["task.permuted"] == cell.permuted)
+        ]
         if mine.empty:
             continue
-        case = {"what": "cifar", "kind": cell.network, "width": cell.width, "pools": POOLS[cell.depth], "rows": settings.batch}
-        loop = time_torch(case, trial, steps, device)["seconds"] / steps * settings.steps() * len(mine)
+        case = {
+            "what": "cifar",
+            "kind": cell.network,
+            "width": cell.width,
+            "pools": POOLS[cell.depth],
+            "rows": settings.batch,
+        }
+        loop = (
+            time_torch(case, trial, steps, device)["seconds"] / steps * settings.steps() * len(mine)
+        )
         took = float(mine["run.seconds"].sum())
         name = f"{cell.network}, depth {cell.depth}, width {cell.width}{', permuted' if cell.permuted else ''}"
-        out[name] = {"trials": len(mine), "torch_seconds": round(loop, 1), "seconds": round(took, 1), "ratio": round(loop / took, 2)}
+        out[name] = {
+            "trials": len(mine),
+            "torch_seconds": round(loop, 1),
+            "seconds": round(took, 1),
+            "ratio": round(loop / took, 2),
+        }
         print(f"| {name} | {len(mine)} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
     loop, took = (sum(each[name] for each in out.values()) for name in ("torch_seconds", "seconds"))
-    print(f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
+    print(
+        f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |",
+        flush=True,
+    )
     return out
 
 
 def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
-    """Seconds of a gradient step of a batch of trials, for every spelling of the convolutions of the study `cifar`."""
+    """Seconds of a gradient step of a batch of trials, for every spelling of the convolutions of
+    the study `cifar`.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -223,7 +297,9 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
     for width in kept:
         network = sx.CNN(3, width, depth=3, pool=(2, 1, 2), border="wrap", outputs=10, offset=True)
         x, y = jax.random.normal(jax.random.key(0), (rows, *shape)), jnp.arange(rows) % 10.0
-        start = jax.vmap(lambda key, network=network: network.init(key, shape))(jax.random.split(jax.random.key(1), trials))
+        start = jax.vmap(lambda key, network=network: network.init(key, shape))(
+            jax.random.split(jax.random.key(1), trials)
+        )
         given[width] = (start, x, y)
 
         def train(params: Any, x: Any, y: Any, network: Any = network) -> Any:
@@ -231,19 +307,26 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
 
             layout = network.layout(shape)
             batch = Rows(layout.cut(x), y, jnp.full(rows, 1.0 / rows))
-            slope = jax.grad(lambda now: empirical_loss(sx.Learner(0.1, 1), network, layout, now, batch))
+            slope = jax.grad(
+                lambda now: empirical_loss(sx.Learner(0.1, 1), network, layout, now, batch)
+            )
             step = lambda _, now: jax.tree.map(lambda a, b: a - 0.01 * b, now, slope(now))  # noqa: E731
             return jax.lax.fori_loop(0, steps, step, params)
 
         with jax.default_matmul_precision("tensorfloat32"):
             for name in (*convolutions.SPELLINGS, "patches", "convolution, one trial at a time"):
-                # Which spelling is read when a program is traced, so that tracing is done here, one after another.
-                convolutions.FASTEST[backend] = name if name in convolutions.SPELLINGS else "convolution"
+                # Which spelling is read when a program is traced, so that tracing is done here, one
+                # after another.
+                convolutions.FASTEST[backend] = (
+                    name if name in convolutions.SPELLINGS else "convolution"
+                )
                 deep.convolves = (lambda *_: False) if name == "patches" else whole
                 over = jax.vmap(train, (0, None, None))
                 if "at a time" in name:
                     over = lambda p, x, y: jax.lax.map(lambda each: train(each, x, y), p)  # noqa: E731
-                waiting[width, name] = jax.jit(lambda p, x, y, over=over: over(p, x, y)).lower(*given[width])
+                waiting[width, name] = jax.jit(lambda p, x, y, over=over: over(p, x, y)).lower(
+                    *given[width]
+                )
     convolutions.FASTEST.clear()
     convolutions.FASTEST.update(before)
     deep.convolves = whole
@@ -261,8 +344,17 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
             out.setdefault(f"width {width}", {})[name] = str(error).splitlines()[0][:80]
             continue
         out.setdefault(f"width {width}", {})[name] = round(1000 * best, 4)
-        print(f"| width {width} | {name} | {1000 * best:.3f} ms a step of {trials} trials |", flush=True)
-    return {"rows": rows, "trials": trials, "shape": shape, "untried": untried, "milliseconds_a_step": out}
+        print(
+            f"| width {width} | {name} | {1000 * best:.3f} ms a step of {trials} trials |",
+            flush=True,
+        )
+    return {
+        "rows": rows,
+        "trials": trials,
+        "shape": shape,
+        "untried": untried,
+        "milliseconds_a_step": out,
+    }
 
 
 def _compiled(options: Any, lowered: Any) -> Any:
@@ -284,14 +376,30 @@ def _seconds(program: Any, given: Any) -> float:
 def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if os.path.exists("/dev/nvidia0") else "cpu")
-    arguments.add_argument("--steps", type=int, default=0, help="steps to time (default: 30 on a CPU, 500 on a GPU)")
+    arguments.add_argument(
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cuda" if os.path.exists("/dev/nvidia0") else "cpu",
+    )
+    arguments.add_argument(
+        "--steps", type=int, default=0, help="steps to time (default: 30 on a CPU, 500 on a GPU)"
+    )
     arguments.add_argument("--small", action="store_true", help="small networks (always on a CPU)")
     arguments.add_argument("--only", default="", help="cases whose name contains this")
-    arguments.add_argument("--study", default="", help="the results of a run of the study `cifar` to compare with the loop")
-    arguments.add_argument("--spellings", action="store_true", help="time the spellings of a convolution instead")
-    arguments.add_argument("--untried", action="store_true", help="with --spellings: compile as light programs are")
-    arguments.add_argument("--trials", type=int, default=3, help="trials of a batch for --spellings")
+    arguments.add_argument(
+        "--study",
+        default="",
+        help="the results of a run of the study `cifar` to compare with the loop",
+    )
+    arguments.add_argument(
+        "--spellings", action="store_true", help="time the spellings of a convolution instead"
+    )
+    arguments.add_argument(
+        "--untried", action="store_true", help="with --spellings: compile as light programs are"
+    )
+    arguments.add_argument(
+        "--trials", type=int, default=3, help="trials of a batch for --spellings"
+    )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     if given.steps < 0 or given.trials < 1:
@@ -311,9 +419,13 @@ def main() -> None:
         print(
             "| training | PyTorch, trial-steps/s | ours, one seed | ours, five seeds | ratio, one | ratio, five |\n|---|---|---|---|---|---|"
         )
-        found = compare(given.device, given.steps or (30 if given.device == "cpu" else 500), small, given.only)
+        found = compare(
+            given.device, given.steps or (30 if given.device == "cpu" else 500), small, given.only
+        )
     device = jax.devices()[0]
-    versions = {"jax": jax.__version__} | ({"torch": sys.modules["torch"].__version__} if "torch" in sys.modules else {})
+    versions = {"jax": jax.__version__} | (
+        {"torch": sys.modules["torch"].__version__} if "torch" in sys.modules else {}
+    )
     whole = {"device": device.device_kind, "versions": versions, "figures": found}
     if given.out:
         with open(given.out, "w", encoding="utf-8") as file:

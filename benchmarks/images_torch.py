@@ -1,4 +1,6 @@
-"""The image experiments in plain PyTorch: a model, an optimizer and a loop over steps, with the data on the device."""
+"""The image experiments in plain PyTorch: a model, an optimizer and a loop over steps, with the
+data on the device.
+"""
 
 import time
 from typing import Any
@@ -17,7 +19,9 @@ def settle(device: str, tf32: bool) -> None:
 
 
 def sequence_model(kind: str, filters: int, digits: int, height: int, across: int) -> Any:
-    """One hidden layer over sequences of digits: windows of three digits, one digit apart, or the whole image."""
+    """One hidden layer over sequences of digits: windows of three digits, one digit apart, or the
+    whole image.
+    """
     import torch
     from torch import nn
 
@@ -32,20 +36,35 @@ def sequence_model(kind: str, filters: int, digits: int, height: int, across: in
             self.readout = nn.Linear(windows * filters, 1)
 
         def forward(self, x):
-            seen = x[:, 0].unfold(2, 3 * across, across).permute(2, 0, 1, 3).reshape(windows, len(x), -1)
+            seen = (
+                x[:, 0]
+                .unfold(2, 3 * across, across)
+                .permute(2, 0, 1, 3)
+                .reshape(windows, len(x), -1)
+            )
             hidden = torch.relu(torch.baddbmm(self.bias, seen, self.weight))
             return self.readout(hidden.transpose(0, 1).reshape(len(x), -1))
 
     if kind == "LCN":
         return Local()
     if kind == "CNN":
-        first = [nn.Conv2d(1, filters, (height, 3 * across), stride=(height, across)), nn.ReLU(), nn.Flatten()]
+        first = [
+            nn.Conv2d(1, filters, (height, 3 * across), stride=(height, across)),
+            nn.ReLU(),
+            nn.Flatten(),
+        ]
         return nn.Sequential(*first, nn.Linear(windows * filters, 1))
-    return nn.Sequential(nn.Flatten(), nn.Linear(height * across * digits, filters), nn.ReLU(), nn.Linear(filters, 1))
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(height * across * digits, filters), nn.ReLU(), nn.Linear(filters, 1)
+    )
 
 
-def image_model(kind: str, width: int, pools: tuple[int, ...], side: int, channels: int, classes: int) -> Any:
-    """CNN with 3x3 filters around the edges and mean pooling, or FCN, with as many hidden layers as there are `pools`."""
+def image_model(
+    kind: str, width: int, pools: tuple[int, ...], side: int, channels: int, classes: int
+) -> Any:
+    """CNN with 3x3 filters around the edges and mean pooling, or FCN, with as many hidden layers as
+    there are `pools`.
+    """
     from torch import nn
     from torch.nn import functional
 
@@ -57,7 +76,12 @@ def image_model(kind: str, width: int, pools: tuple[int, ...], side: int, channe
     if kind == "CNN":
         inputs = channels
         for pool in pools:
-            layers += [Around(), nn.Conv2d(inputs, width, 3), nn.ReLU(), *([nn.AvgPool2d(pool)] if pool > 1 else [])]
+            layers += [
+                Around(),
+                nn.Conv2d(inputs, width, 3),
+                nn.ReLU(),
+                *([nn.AvgPool2d(pool)] if pool > 1 else []),
+            ]
             inputs, side = width, side // pool
         units = width * side * side
         layers.append(nn.Flatten())
@@ -93,7 +117,10 @@ def image_batch(data: dict[str, Any], device: str) -> Any:
 
     images = torch.as_tensor(data["train_x"].copy(), device=device).permute(0, 3, 1, 2).contiguous()
     classes = torch.as_tensor(data["train_y"].astype("int64"), device=device)
-    mean, spread = (torch.as_tensor(data[name].copy(), device=device).reshape(1, -1, 1, 1) for name in ("mean", "spread"))
+    mean, spread = (
+        torch.as_tensor(data[name].copy(), device=device).reshape(1, -1, 1, 1)
+        for name in ("mean", "spread")
+    )
 
     def batch(rows: int) -> Any:
         chosen = torch.randint(len(images), (rows,), device=device)
@@ -102,8 +129,19 @@ def image_batch(data: dict[str, Any], device: str) -> Any:
     return batch
 
 
-def train_seconds(build: Any, batch: Any, rows: int, steps: int, optimizer: str, rate: float, device: str, several: bool) -> dict[str, Any]:
-    """Seconds of `steps` steps after a few that warm up, with the number of parameters and the last loss."""
+def train_seconds(
+    build: Any,
+    batch: Any,
+    rows: int,
+    steps: int,
+    optimizer: str,
+    rate: float,
+    device: str,
+    several: bool,
+) -> dict[str, Any]:
+    """Seconds of `steps` steps after a few that warm up, with the number of parameters and the last
+    loss.
+    """
     import torch
     from torch.nn import functional
 
@@ -117,7 +155,11 @@ def train_seconds(build: Any, batch: Any, rows: int, steps: int, optimizer: str,
         x, y = batch(rows)
         made.zero_grad()
         scores = model(x)
-        loss = functional.cross_entropy(scores, y) if several else functional.softplus(-y * scores[:, 0]).mean()
+        loss = (
+            functional.cross_entropy(scores, y)
+            if several
+            else functional.softplus(-y * scores[:, 0]).mean()
+        )
         loss.backward()
         made.step()
         return loss

@@ -1,8 +1,9 @@
-"""Seconds of window search and junta search, beside what memory bandwidth alone would take; JSON on stdout.
+"""Seconds of window search and junta search, beside what memory bandwidth alone would take; JSON on
+stdout.
 
-`exhaustive_read_seconds` is the time to stream the bit-packed columns of every candidate over all samples once, at the measured
-bandwidth: the floor for a search without pruning. `tested_read_seconds` is the time to stream only the words that the pruned
-search tests.
+`exhaustive_read_seconds` is the time to stream the bit-packed columns of every candidate over all
+samples once, at the measured bandwidth: the floor for a search without pruning.
+`tested_read_seconds` is the time to stream only the words that the pruned search tests.
 """
 
 import json
@@ -32,7 +33,12 @@ def main() -> None:
     rng = np.random.default_rng(0)
     speed = bandwidth()
     figures = []
-    for bits, window, rows in ((64, 3, 100_000), (64, 4, 100_000), (64, 5, 100_000), (128, 4, 100_000)):
+    for bits, window, rows in (
+        (64, 3, 100_000),
+        (64, 4, 100_000),
+        (64, 5, 100_000),
+        (128, 4, 100_000),
+    ):
         x = rng.choice(np.array([-1, 1], np.int8), (rows, bits))
         support = np.sort(rng.permutation(bits)[:window])
         runs = [junta_search(x, x[:, support].prod(1), window) for _ in range(REPEATS)]
@@ -42,14 +48,25 @@ def main() -> None:
         found, seconds = runs[0], statistics.median(run.seconds for run in runs)
         exhaustive = found.candidates * window * rows / 8 / speed
         tested = found.candidates * window * 8 / speed
-        figures.append({
-            "bits": bits, "window": window, "rows": rows, "candidates": found.candidates, "confirmed": found.confirmed,
-            "seconds": seconds, "exhaustive_read_seconds": exhaustive, "times_exhaustive": seconds / exhaustive,
-            "tested_read_seconds": tested, "times_tested": seconds / tested,
-            "window_candidates": windows[0].candidates,
-            "window_seconds": statistics.median(run.seconds for run in windows),
-        })  # fmt: skip
-    print(json.dumps({"benchmark": "junta", "bytes_per_second": speed, "figures": figures}, indent=1))
+        figures.append(
+            {
+                "bits": bits,
+                "window": window,
+                "rows": rows,
+                "candidates": found.candidates,
+                "confirmed": found.confirmed,
+                "seconds": seconds,
+                "exhaustive_read_seconds": exhaustive,
+                "times_exhaustive": seconds / exhaustive,
+                "tested_read_seconds": tested,
+                "times_tested": seconds / tested,
+                "window_candidates": windows[0].candidates,
+                "window_seconds": statistics.median(run.seconds for run in windows),
+            }
+        )
+    print(
+        json.dumps({"benchmark": "junta", "bytes_per_second": speed, "figures": figures}, indent=1)
+    )
 
 
 if __name__ == "__main__":

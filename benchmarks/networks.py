@@ -1,10 +1,13 @@
-"""Speed of training many small networks, as shares and ratios measured in one run; JSON on standard output.
+"""Speed of training many small networks, as shares and ratios measured in one run; JSON on standard
+output.
 
-256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 20, 64 and 400 hidden units, LCN and CNN
-with 20 filters a patch (400 hidden units), ReLU, both layers trained, logistic loss. Compared with the peak of float32 matrix
-products timed in the same process, and with a plain PyTorch loop over models on the same device (if PyTorch is installed).
+256 networks x 300 full-batch steps, 512 rows, 400 inputs (20 patches of 20): FCN with 20, 64 and
+400 hidden units, LCN and CNN with 20 filters a patch (400 hidden units), ReLU, both layers trained,
+logistic loss. Compared with the peak of float32 matrix products timed in the same process, and with
+a plain PyTorch loop over models on the same device (if PyTorch is installed).
 
-On a CPU everything runs on one core, one network at a time, so fewer networks are timed and the time per network is what counts.
+On a CPU everything runs on one core, one network at a time, so fewer networks are timed and the
+time per network is what counts.
 """
 
 import argparse
@@ -20,7 +23,9 @@ ROWS, PATCHES, SPAN, FILTERS, STEPS, NETWORKS = 512, 20, 20, 20, 300, 256
 
 def one_core() -> None:
     """Before JAX or PyTorch start: one core, one thread."""
-    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    os.environ["XLA_FLAGS"] = (
+        os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    )
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     if hasattr(os, "sched_setaffinity"):
@@ -57,7 +62,10 @@ def trials(name: str, count: int, precision: str) -> list:
         "CNN": sx.CNN(1, FILTERS, bias=False),
     }[name]
     learner = sx.Learner(rate=0.1, steps=STEPS)
-    return [sx.Trial(task, network, learner, ROWS, seed, sx.Measure(probes=(), test=1), precision) for seed in range(count)]
+    return [
+        sx.Trial(task, network, learner, ROWS, seed, sx.Measure(probes=(), test=1), precision)
+        for seed in range(count)
+    ]
 
 
 def products(name: str) -> float:
@@ -115,7 +123,12 @@ def time_torch(name: str, count: int, device: str) -> float | None:
         else:
             units, inputs = int(name[4:]), x.reshape(ROWS, -1)
             hidden = torch.nn.Linear(PATCHES * SPAN, units, bias=False)
-        layers = [hidden, torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(units, 1, bias=False)]
+        layers = [
+            hidden,
+            torch.nn.ReLU(),
+            torch.nn.Flatten(),
+            torch.nn.Linear(units, 1, bias=False),
+        ]
         return torch.nn.Sequential(*layers), inputs
 
     def train(steps: int) -> None:
@@ -139,7 +152,12 @@ def time_torch(name: str, count: int, device: str) -> float | None:
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--networks", type=int, default=0, help="networks to time (default: 5 on a CPU, 256 on a GPU)")
+    arguments.add_argument(
+        "--networks",
+        type=int,
+        default=0,
+        help="networks to time (default: 5 on a CPU, 256 on a GPU)",
+    )
     given = arguments.parse_args()
     if "cuda" not in os.environ.get("JAX_PLATFORMS", "") and not os.path.exists("/dev/nvidia0"):
         one_core()
@@ -172,8 +190,14 @@ def main() -> None:
         if device != "cpu":
             fast, _ = time_package(name, count, batch, "tf32")
             ratio = None if reference is None else round(reference / fast, 1)
-            result["networks"][name]["tf32"] = {"seconds_all": round(fast * NETWORKS, 3), "times_torch_loop": ratio}
-        print(f"{name}: {share:.0%} of peak, {result['networks'][name]['times_torch_loop']} x the PyTorch loop", file=sys.stderr)
+            result["networks"][name]["tf32"] = {
+                "seconds_all": round(fast * NETWORKS, 3),
+                "times_torch_loop": ratio,
+            }
+        print(
+            f"{name}: {share:.0%} of peak, {result['networks'][name]['times_torch_loop']} x the PyTorch loop",
+            file=sys.stderr,
+        )
     print(json.dumps(result, indent=1))
 
 

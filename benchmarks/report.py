@@ -1,8 +1,10 @@
-"""How large a report gets and how long it takes: studies with very many trials each, every single seed in a figure.
+"""How large a report gets and how long it takes: studies with very many trials each, every single
+seed in a figure.
 
     python benchmarks/report.py [--studies 100] [--trials 100000] [--out FOLDER]
 
-Prints one JSON object. With Playwright and a Chromium it also times loading the page (`--chromium PATH`, or found by name).
+Prints one JSON object. With Playwright and a Chromium it also times loading the page (`--chromium
+PATH`, or found by name).
 """
 
 import argparse
@@ -28,20 +30,41 @@ def outcome_of(trials: int, seed: int) -> dict[str, Any]:
     count = trials // (len(NETWORKS) * len(CELLS))
     samples, means, rows = [], [], []
     for place, network in enumerate(NETWORKS):
-        risks = np.exp(rng.normal(place - 0.3 * np.log(np.array(CELLS))[:, None], 0.4, (len(CELLS), count)))
+        risks = np.exp(
+            rng.normal(place - 0.3 * np.log(np.array(CELLS))[:, None], 0.4, (len(CELLS), count))
+        )
         middle = risks.mean(1)
         reach = 1.96 * risks.std(1) / np.sqrt(count)
         ends = [tuple(each.tolist()) for each in (middle, middle - reach, middle + reach)]
         means.append(Series(network, CELLS, ends[0], ends[1], ends[2]))
-        samples.append(Series(network, tuple(np.repeat(CELLS, count).tolist()), tuple(risks.ravel().tolist()), role="samples"))
+        samples.append(
+            Series(
+                network,
+                tuple(np.repeat(CELLS, count).tolist()),
+                tuple(risks.ravel().tolist()),
+                role="samples",
+            )
+        )
         rows += [(network, cell, *(end[i] for end in ends), count) for i, cell in enumerate(CELLS)]
     axes = Axis("samples", log=True), Axis("risk", log=True)
-    evidence = Evidence("risk, FCN minus CNN", 1.0, 0.9, 1.1, trials, reference=0.0, baselines={"constant": 0.5})
+    evidence = Evidence(
+        "risk, FCN minus CNN", 1.0, 0.9, 1.1, trials, reference=0.0, baselines={"constant": 0.5}
+    )
     claim = Claim(f"lahoti.claim-{seed}", "The CNN's risk is lower.", "Theorem 1", "σ at most 1/√k")
     return Outcome(
         (Finding(claim, "supported", "the interval is above zero", True, (evidence,)),),
-        (Figure("all", "All trials", *axes, (*samples, *means)), Figure("means", "Means", *axes, tuple(means))),
-        (TableData("cells", "Cells", ("network", "samples", "risk", "low", "high", "seeds"), tuple(rows)),),
+        (
+            Figure("all", "All trials", *axes, (*samples, *means)),
+            Figure("means", "Means", *axes, tuple(means)),
+        ),
+        (
+            TableData(
+                "cells",
+                "Cells",
+                ("network", "samples", "risk", "low", "high", "seeds"),
+                tuple(rows),
+            ),
+        ),
     ).plain()
 
 
@@ -50,16 +73,33 @@ def write_run(folder: Path, studies: int, trials: int) -> None:
     (folder / "outcomes").mkdir(parents=True)
     claims = []
     for index in range(studies):
-        about = {"study": f"study-{index:03d}", "scale": "full", "seed": 0, "command": f"separatrix run study-{index:03d}"}
+        about = {
+            "study": f"study-{index:03d}",
+            "scale": "full",
+            "seed": 0,
+            "command": f"separatrix run study-{index:03d}",
+        }
         plain = outcome_of(trials, index)
         claims += [finding | about for finding in plain["findings"]]
-        document = about | {"title": f"Study {index}", "summary": f"{trials} trials", "settings": {"seeds": trials}} | plain
-        (folder / "outcomes" / f"{about['study']}.json").write_text(json.dumps(document), encoding="utf-8")
+        document = (
+            about
+            | {
+                "title": f"Study {index}",
+                "summary": f"{trials} trials",
+                "settings": {"seeds": trials},
+            }
+            | plain
+        )
+        (folder / "outcomes" / f"{about['study']}.json").write_text(
+            json.dumps(document), encoding="utf-8"
+        )
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
 
 
 def load_seconds(page: Path, chromium: str) -> dict[str, float]:
-    """Seconds until the page is loaded, and until its contents are first painted, in headless Chromium."""
+    """Seconds until the page is loaded, and until its contents are first painted, in headless
+    Chromium.
+    """
     from playwright.sync_api import sync_playwright  # pyright: ignore[reportMissingImports]
 
     with sync_playwright() as driver:
@@ -67,7 +107,12 @@ def load_seconds(page: Path, chromium: str) -> dict[str, float]:
         tab = browser.new_page()
         tab.goto(page.resolve().as_uri())
         event = tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000
-        paint = tab.evaluate("(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime") or 0.0
+        paint = (
+            tab.evaluate(
+                "(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime"
+            )
+            or 0.0
+        )
         browser.close()
     return {"load_seconds": event, "first_paint_seconds": paint / 1000}
 
@@ -78,18 +123,28 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--trials", type=int, default=100_000)
     parser.add_argument("--out", default="")
-    parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome") or "")
+    parser.add_argument(
+        "--chromium", default=shutil.which("chromium") or shutil.which("google-chrome") or ""
+    )
     given = parser.parse_args()
     folder = Path(given.out or tempfile.mkdtemp()) / "run"
     write_run(folder, given.studies, given.trials)
     begin = time.perf_counter()
     page = write_report(folder)
-    found: dict[str, Any] = {"studies": given.studies, "trials": given.trials, "write_seconds": round(time.perf_counter() - begin, 2)}
+    found: dict[str, Any] = {
+        "studies": given.studies,
+        "trials": given.trials,
+        "write_seconds": round(time.perf_counter() - begin, 2),
+    }
     found["page_megabytes"] = round(page.stat().st_size / 1e6, 3)
-    found["data_megabytes"] = round(sum(file.stat().st_size for file in (page.parent / "data").iterdir()) / 1e6, 1)
+    found["data_megabytes"] = round(
+        sum(file.stat().st_size for file in (page.parent / "data").iterdir()) / 1e6, 1
+    )
     if given.chromium:
         try:
-            found |= {key: round(value, 3) for key, value in load_seconds(page, given.chromium).items()}
+            found |= {
+                key: round(value, 3) for key, value in load_seconds(page, given.chromium).items()
+            }
         except ImportError:
             found["load_seconds"] = None
     print(json.dumps(found))

@@ -1,8 +1,9 @@
-"""What a Hessian-vector product of the sharpness probe costs, in gradient steps: a ratio of times on the same network and rows; JSON
-on stdout.
+"""What a Hessian-vector product of the sharpness probe costs, in gradient steps: a ratio of times
+on the same network and rows; JSON on stdout.
 
-A gradient step is one step of the training loop (gradient and update); a product is one iteration of Lanczos, orthogonalisation and the
-small eigenproblem included. The two are timed in turn, several times, and the median of the ratios is reported.
+A gradient step is one step of the training loop (gradient and update); a product is one iteration
+of Lanczos, orthogonalisation and the small eigenproblem included. The two are timed in turn,
+several times, and the median of the ratios is reported.
 """
 
 import json
@@ -18,13 +19,23 @@ import separatrix as sx
 from separatrix.probes.lanczos import fixed_noise, lanczos
 
 CASES = {
-    "shared, study 2 (m = 10, L = 8, n = 512, K = 1024)": (sx.CNN(10, 1024, stride=10, readout="pooled", offset=True), 80, 512),
+    "shared, study 2 (m = 10, L = 8, n = 512, K = 1024)": (
+        sx.CNN(10, 1024, stride=10, readout="pooled", offset=True),
+        80,
+        512,
+    ),
     "full (d = 100, n = 512, K = 512)": (sx.FCN(512, offset=True), 100, 512),
-    "shared, small (m = 5, d = 50, n = 128, K = 48)": (sx.CNN(5, 48, stride=5, readout="pooled", offset=True), 50, 128),
+    "shared, small (m = 5, d = 50, n = 128, K = 48)": (
+        sx.CNN(5, 48, stride=5, readout="pooled", offset=True),
+        50,
+        128,
+    ),
 }
 
 
-def measure(network: sx.Network, length: int, rows: int, count: int = 20, repeats: int = 7) -> dict[str, Any]:
+def measure(
+    network: sx.Network, length: int, rows: int, count: int = 20, repeats: int = 7
+) -> dict[str, Any]:
     """Seconds of `count` gradient steps and of `count` Lanczos iterations, and the median ratio."""
     layout = network.layout((length, 1))
     params = network.init(jax.random.key(0), (length, 1))
@@ -43,7 +54,9 @@ def measure(network: sx.Network, length: int, rows: int, count: int = 20, repeat
     @jax.jit
     def products(p: jax.Array) -> Any:
         _, product = jax.linearize(jax.grad(loss), p)
-        return lanczos(product, fixed_noise(p.size), 1, 0.0, count)[:3]  # tolerance 0: all iterations are made
+        return lanczos(product, fixed_noise(p.size), 1, 0.0, count)[
+            :3
+        ]  # tolerance 0: all iterations are made
 
     jax.block_until_ready((steps(flat), products(flat)))
     times = []
@@ -67,7 +80,12 @@ def measure(network: sx.Network, length: int, rows: int, count: int = 20, repeat
 
 def main() -> None:
     figures = [{"case": name} | measure(*case) for name, case in CASES.items()]
-    print(json.dumps({"benchmark": "sharpness", "device": jax.devices()[0].device_kind, "figures": figures}, indent=1))
+    print(
+        json.dumps(
+            {"benchmark": "sharpness", "device": jax.devices()[0].device_kind, "figures": figures},
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Why the networks and the random streams are spelled as they are: alternatives timed in one run on one core; JSON out.
+"""Why the networks and the random streams are spelled as they are: alternatives timed in one run on
+one core; JSON out.
 
-LCN and CNN of benchmarks/networks.py (20 patches of 20, 20 filters, 512 rows, 30 steps) in several spellings of the same sums, and
-4096 x 20 x 20 normal draws by `separatrix.streams` and by `jax.random`.
+LCN and CNN of benchmarks/networks.py (20 patches of 20, 20 filters, 512 rows, 30 steps) in several
+spellings of the same sums, and 4096 x 20 x 20 normal draws by `separatrix.streams` and by
+`jax.random`.
 """
 
 import json
@@ -41,7 +43,9 @@ def spellings() -> dict[str, tuple[Callable[..., Any], Any, Any]]:
 
     def ours(p: Any, x: Any) -> Any:
         shape = (PATCHES, FILTERS, SPAN)
-        return p[1].reshape(-1) @ relu(jnp.broadcast_to(p[0], shape) @ x).reshape(PATCHES * FILTERS, ROWS)
+        return p[1].reshape(-1) @ relu(jnp.broadcast_to(p[0], shape) @ x).reshape(
+            PATCHES * FILTERS, ROWS
+        )
 
     def lcn_einsum(p: Any, x: Any) -> Any:
         return jnp.einsum("pf,pfm->m", p[1], relu(jnp.einsum("pfs,psm->pfm", p[0], x)))
@@ -85,21 +89,31 @@ def main() -> None:
 
         def train(params: Any, data: Any, scores: Any = scores) -> Any:
             slope = jax.grad(lambda p: jnp.mean(jax.nn.softplus(-y * scores(p, data))))
-            return jax.lax.fori_loop(0, STEPS, lambda _, p: jax.tree.map(lambda a, b: a - 0.01 * b, p, slope(p)), params)
+            return jax.lax.fori_loop(
+                0, STEPS, lambda _, p: jax.tree.map(lambda a, b: a - 0.01 * b, p, slope(p)), params
+            )
 
         run = jax.jit(train)
         jax.block_until_ready(run(params, data))
         work = 4.0 * ROWS * PATCHES * FILTERS * SPAN * STEPS
-        result["share_of_peak"][name] = round(work / clock(lambda run=run, p=params, d=data: run(p, d)) / peak, 3)
+        result["share_of_peak"][name] = round(
+            work / clock(lambda run=run, p=params, d=data: run(p, d)) / peak, 3
+        )
     shape, key = (4096, 20, 20), jax.random.key(0)
-    for name, make in {"ours": lambda k: draw(normal, k, shape), "jax.random": lambda k: jax.random.normal(k, shape)}.items():
+    for name, make in {
+        "ours": lambda k: draw(normal, k, shape),
+        "jax.random": lambda k: jax.random.normal(k, shape),
+    }.items():
         lowered = jax.jit(make).lower(key)
         begin = time.perf_counter()
         program = lowered.compile()
         compiled = time.perf_counter() - begin
         jax.block_until_ready(program(key))
         run_ms = 1e3 * clock(lambda program=program: program(key))
-        result["normal_draws"][name] = {"compile_seconds": round(compiled, 2), "run_ms": round(run_ms, 1)}
+        result["normal_draws"][name] = {
+            "compile_seconds": round(compiled, 2),
+            "run_ms": round(run_ms, 1),
+        }
     print(json.dumps(result, indent=1))
 
 

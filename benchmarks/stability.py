@@ -2,16 +2,17 @@
 
     python benchmarks/stability.py --steps 20000 --out stability.json
 
-Study 1 of Liang et al.: shared local networks and fully connected ones on the sphere, full-batch gradient descent with a constant step,
-for every dimension and sample size of the study's full scale. PyTorch trains one network at a time, as the authors' notebooks do; ours
-trains the seeds and sample sizes of a program together, planned as for the study's own number of steps (`--sizes own`: each sample size
-by itself, nothing padded). A trial-step is one gradient step of one network. The same float32 precision of products in both, nothing
-measured on the way; compilation is timed apart.
+Study 1 of Liang et al.: shared local networks and fully connected ones on the sphere, full-batch
+gradient descent with a constant step, for every dimension and sample size of the study's full
+scale. PyTorch trains one network at a time, as the authors' notebooks do; ours trains the seeds and
+sample sizes of a program together, planned as for the study's own number of steps (`--sizes own`:
+each sample size by itself, nothing padded). A trial-step is one gradient step of one network. The
+same float32 precision of products in both, nothing measured on the way; compilation is timed apart.
 
     python benchmarks/stability.py --spelling product,fused --kinds CNN
 
-times shared networks twice, with units kept in memory ("product") and in kernels that keep them on chip ("fused"), however much there
-is to do; "plan" is what the package does.
+times shared networks twice, with units kept in memory ("product") and in kernels that keep them on
+chip ("fused"), however much there is to do; "plan" is what the package does.
 """
 
 import argparse
@@ -28,7 +29,9 @@ from unittest import mock
 SPELLINGS = ("plan", "product", "fused")
 
 
-def torch_rate(kind: str, dimension: int, patch: int, width: int, rows: int, steps: int, device: str) -> float:
+def torch_rate(
+    kind: str, dimension: int, patch: int, width: int, rows: int, steps: int, device: str
+) -> float:
     """Steps a second of the plain loop for one network."""
     import torch
     from torch import nn
@@ -75,7 +78,9 @@ def trials_of(settings: Any, kind: str, dimension: int) -> list[Any]:
 
 
 def chunks_of(trials: list[Any], steps: int, sizes: str) -> list[tuple[list[Any], Any, int]]:
-    """What runs together, with its frame and batch, cut to so many steps: as the whole study is planned, or each sample size by itself."""
+    """What runs together, with its frame and batch, cut to so many steps: as the whole study is
+    planned, or each sample size by itself.
+    """
     from separatrix.engine import find_device, make_plan
     from separatrix.engine.sweep import Sweep
 
@@ -93,15 +98,22 @@ def chunks_of(trials: list[Any], steps: int, sizes: str) -> list[tuple[list[Any]
 
 @contextlib.contextmanager
 def as_planned(steps: int, of: int) -> Iterator[None]:
-    """Within, a program with so many steps has kernels if the study's, with so many, would have them."""
+    """Within, a program with so many steps has kernels if the study's, with so many, would have
+    them.
+    """
     from separatrix.engine import programs
 
-    with mock.patch.dict(programs.KERNELS, {backend: least * steps / of for backend, least in programs.KERNELS.items()}):
+    with mock.patch.dict(
+        programs.KERNELS,
+        {backend: least * steps / of for backend, least in programs.KERNELS.items()},
+    ):
         yield
 
 
 def our_rate(chunks: list[tuple[list[Any], Any, int]]) -> dict[str, float]:
-    """Trial-steps a second of all chunks one after the other (the better of two runs), and seconds to compile."""
+    """Trial-steps a second of all chunks one after the other (the better of two runs), and seconds
+    to compile.
+    """
     from separatrix.engine import Programs
 
     programs = Programs()
@@ -113,20 +125,31 @@ def our_rate(chunks: list[tuple[list[Any], Any, int]]) -> dict[str, float]:
             programs.run(trials, frame, batch)
         seconds.append(time.perf_counter() - begin)
     done = sum(len(trials) for trials, _, _ in chunks) * chunks[0][1].learner.steps
-    return {"rate": done / min(seconds[1:]), "compile_seconds": programs.tally.compile_seconds, "programs": programs.tally.programs}
+    return {
+        "rate": done / min(seconds[1:]),
+        "compile_seconds": programs.tally.compile_seconds,
+        "programs": programs.tally.programs,
+    }
 
 
 def main() -> None:
     """Measure, print a table, and write JSON where that is asked for."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--steps", type=int, default=5000, help="steps of ours (PyTorch: a tenth, at least 300)")
+    arguments.add_argument(
+        "--steps", type=int, default=5000, help="steps of ours (PyTorch: a tenth, at least 300)"
+    )
     arguments.add_argument("--dimensions", default="50,100,200,400", help="dimensions to compare")
     arguments.add_argument("--kinds", default="CNN,FCN", help="networks to compare")
     arguments.add_argument(
-        "--spelling", default="plan", help="spellings of shared networks among plan (what the package does), product and fused"
+        "--spelling",
+        default="plan",
+        help="spellings of shared networks among plan (what the package does), product and fused",
     )
     arguments.add_argument(
-        "--sizes", default="plan", choices=["plan", "own", "both"], help="padded as the study's plan does, or not at all"
+        "--sizes",
+        default="plan",
+        choices=["plan", "own", "both"],
+        help="padded as the study's plan does, or not at all",
     )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
@@ -148,7 +171,9 @@ def main() -> None:
     if unknown := [each for each in kinds if each not in ("CNN", "FCN")] + [
         each for each in dimensions if each not in map(str, settings.dimensions)
     ]:
-        sys.exit(f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.dimensions))}; got {', '.join(unknown)}")
+        sys.exit(
+            f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.dimensions))}; got {', '.join(unknown)}"
+        )
     figures = []
     names = given.spelling.split(",")
     if unknown := [each for each in names if each not in SPELLINGS]:
@@ -161,13 +186,27 @@ def main() -> None:
     for kind in kinds:
         for dimension in map(int, dimensions):
             loops = [
-                torch_rate(kind, dimension, settings.patch, settings.width, rows, max(300, given.steps // 10), device)
+                torch_rate(
+                    kind,
+                    dimension,
+                    settings.patch,
+                    settings.width,
+                    rows,
+                    max(300, given.steps // 10),
+                    device,
+                )
                 for rows in settings.samples
             ]
-            mean = len(loops) / sum(1 / rate for rate in loops)  # the loop's rate over all sample sizes, as it would run them
+            mean = len(loops) / sum(
+                1 / rate for rate in loops
+            )  # the loop's rate over all sample sizes, as it would run them
             trials = trials_of(settings, kind, dimension)
             for name, size in itertools.product(names if kind == "CNN" else ["plan"], sizes):
-                with as_planned(given.steps, trials[0].learner.steps) if name == "plan" else floors.spelled(name):
+                with (
+                    as_planned(given.steps, trials[0].learner.steps)
+                    if name == "plan"
+                    else floors.spelled(name)
+                ):
                     ours = our_rate(chunks_of(trials, given.steps, size))
                 ratio = ours["rate"] / mean
                 figures.append(

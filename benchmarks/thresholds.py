@@ -1,12 +1,15 @@
-"""What does a threshold cost? Adaptive placement against binary search and a full grid, for the same interval width.
+"""What does a threshold cost? Adaptive placement against binary search and a full grid, for the
+same interval width.
 
     python benchmarks/thresholds.py --studies 40
 
-Trials cost gradient steps in proportion to the resource. Each method extends its trials until the same estimator
-gives an interval at least as narrow as asked for; synthetic learners with thresholds spread over the range stand in for
-networks. `saving` compares gradient steps for the asked width; `equal width` corrects for what each method overshoots: adaptive
-placement judges the width pessimistically, because stopping at the first narrow interval spoils coverage. The full grid covers the range that is not known beforehand; `full grid, told the decade` is what someone pays
-who was told the threshold to within a factor of four either way. Prints a table, then one line of JSON.
+Trials cost gradient steps in proportion to the resource. Each method extends its trials until the
+same estimator gives an interval at least as narrow as asked for; synthetic learners with thresholds
+spread over the range stand in for networks. `saving` compares gradient steps for the asked width;
+`equal width` corrects for what each method overshoots: adaptive placement judges the width
+pessimistically, because stopping at the first narrow interval spoils coverage. The full grid covers
+the range that is not known beforehand; `full grid, told the decade` is what someone pays who was
+told the threshold to within a factor of four either way. Prints a table, then one line of JSON.
 """
 
 import argparse
@@ -31,11 +34,17 @@ def full_grid(learner: SyntheticLearner, width: float, generator: np.random.Gene
 def told_grid(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
     """A full grid over a factor of four either way of a place near the threshold."""
     centre = learner.threshold * math.exp(generator.uniform(-0.35, 0.35))
-    return _repeat_grid(learner, SearchPlan(max(centre / 4, 1.0), centre * 4).grid(), width, generator)
+    return _repeat_grid(
+        learner, SearchPlan(max(centre / 4, 1.0), centre * 4).grid(), width, generator
+    )
 
 
-def binary_search(learner: SyntheticLearner, width: float, generator: np.random.Generator) -> Evidence:
-    """Bisection on the grid by majority of some repetitions; repeated until the pooled interval is narrow enough."""
+def binary_search(
+    learner: SyntheticLearner, width: float, generator: np.random.Generator
+) -> Evidence:
+    """Bisection on the grid by majority of some repetitions; repeated until the pooled interval is
+    narrow enough.
+    """
     grid = SearchPlan(_LOW, _HIGH).grid()
     evidence: Evidence = ()
     for _ in range(200):
@@ -56,7 +65,9 @@ def adaptive(learner: SyntheticLearner, width: float, generator: np.random.Gener
     return learner.search(SearchPlan(_LOW, _HIGH, width=width, max_trials=2000), 16, generator)
 
 
-def _repeat_grid(learner: SyntheticLearner, grid: Sequence[float], width: float, generator: np.random.Generator) -> Evidence:
+def _repeat_grid(
+    learner: SyntheticLearner, grid: Sequence[float], width: float, generator: np.random.Generator
+) -> Evidence:
     evidence: Evidence = ()
     for _ in range(200):
         evidence = merge((*evidence, *learner.sweep(grid, 2, generator)))
@@ -88,14 +99,28 @@ def measure(width: float, scale: float, studies: int, seed: int) -> list[dict]:
             cost.append(sum(entry.trials * entry.resource for entry in evidence) / threshold)
             reached.append(found.log_width)
             covered.append(found.low <= threshold <= found.high)
-        row = {"method": name, "width": width, "scale": scale, "studies": studies, "trials": float(np.mean(trials))}
-        rows.append({**row, "steps_per_threshold": float(np.mean(cost)), "reached_width": float(np.median(reached))})
+        row = {
+            "method": name,
+            "width": width,
+            "scale": scale,
+            "studies": studies,
+            "trials": float(np.mean(trials)),
+        }
+        rows.append(
+            {
+                **row,
+                "steps_per_threshold": float(np.mean(cost)),
+                "reached_width": float(np.median(reached)),
+            }
+        )
         rows[-1]["coverage"] = float(np.mean(covered))
     full = next(row for row in rows if row["method"] == "full grid")
     for row in rows:
         row["saving_over_full_grid"] = full["steps_per_threshold"] / row["steps_per_threshold"]
         # Methods overshoot the asked width differently; cost goes as one over the squared width.
-        row["saving_at_equal_width"] = row["saving_over_full_grid"] * (full["reached_width"] / row["reached_width"]) ** 2
+        row["saving_at_equal_width"] = (
+            row["saving_over_full_grid"] * (full["reached_width"] / row["reached_width"]) ** 2
+        )
     return rows
 
 

@@ -1,4 +1,6 @@
-"""Fences around the examples of docstrings: the source writes them bare, as doctest reads them; Markdown would make quotes of them."""
+"""Fences around the examples of docstrings: the source writes them bare, as doctest reads them;
+Markdown would make quotes of them.
+"""
 
 import re
 from typing import Any

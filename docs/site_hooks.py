@@ -1,4 +1,6 @@
-"""Hooks of the site's build: fill in what is measured elsewhere, bring in the kept evidence, and check that the API is covered."""
+"""Hooks of the site's build: fill in what is measured elsewhere, bring in the kept evidence, and
+check that the API is covered.
+"""
 
 import importlib
 import pkgutil
@@ -20,11 +22,19 @@ def on_files(files: Files, config: Any) -> Files:
         text = (
             (folder / "README.md")
             .read_text(encoding="utf-8")
-            .replace("# Separatrix", f"# Evidence: {folder.name}\n\n{make_pages.caveats(folder.name)}", 1)
+            .replace(
+                "# Separatrix", f"# Evidence: {folder.name}\n\n{make_pages.caveats(folder.name)}", 1
+            )
         )
         files.append(File.generated(config, f"evidence/{folder.name}/README.md", content=text))
         for figure in sorted((folder / "figures").glob("*.svg")):
-            files.append(File.generated(config, f"evidence/{folder.name}/figures/{figure.name}", abs_src_path=str(figure)))
+            files.append(
+                File.generated(
+                    config,
+                    f"evidence/{folder.name}/figures/{figure.name}",
+                    abs_src_path=str(figure),
+                )
+            )
     return files
 
 
@@ -48,14 +58,20 @@ def on_post_build(config: Any) -> None:
 
 
 def public_names() -> dict[str, set[str]]:
-    """Every name in the `__all__` of a package below separatrix (the top level only repeats them), with the paths it may be documented under.
+    """Every name in the `__all__` of a package below separatrix (the top level only repeats them),
+    with the paths it may be documented under.
 
-    A function that is called like its module, such as `networks.windows`, is documented under its module's path.
+    A function that is called like its module, such as `networks.windows`, is documented under its
+    module's path.
     """
     import separatrix
 
     found: dict[str, set[str]] = {}
-    for package in (each.name for each in pkgutil.walk_packages(separatrix.__path__, "separatrix.") if each.ispkg):
+    for package in (
+        each.name
+        for each in pkgutil.walk_packages(separatrix.__path__, "separatrix.")
+        if each.ispkg
+    ):
         module = importlib.import_module(package)
         for name in getattr(module, "__all__", []):
             item = getattr(module, name)

@@ -28,16 +28,23 @@ class Majority(sx.Task):
 
 
 # %% [markdown]
-# Every bit counts the same wherever it stands: a convolution with windows of one bit has all that is needed, in one number.
+# Every bit counts the same wherever it stands: a convolution with windows of one bit has all that
+# is needed, in one number.
 
 # %%
 task = Majority(11)
 learner = sx.Learner(rate=0.05, steps=60, optimizer="adam")
 networks = [sx.CNN(field=1, width=16, readout="pooled"), sx.FCN(width=16)]
-sweep = sx.Sweep.grid(task, networks, learner, samples=[4, 8, 32], seeds=5, measure=sx.Measure(test=1024))
+sweep = sx.Sweep.grid(
+    task, networks, learner, samples=[4, 8, 32], seeds=5, measure=sx.Measure(test=1024)
+)
 
 lab = sx.Lab()
 print(lab.plan(sweep).describe())
 table = lab.run(sweep).to_pandas()
-print(table.groupby(["network.connectivity", "samples"])["risk"].agg(["median", "min", "max"]).round(3))
+print(
+    table.groupby(["network.connectivity", "samples"])["risk"]
+    .agg(["median", "min", "max"])
+    .round(3)
+)
 print(task.baselines())

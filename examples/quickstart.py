@@ -16,14 +16,19 @@ networks = {
 rates = {"CNN": 3.0, "LCN": 12.0, "FCN": 24.0}
 
 # %% [markdown]
-# The learner ramps the activation's threshold up from 0 and keeps weights in the unit ball. Each network has a rate of its own.
+# The learner ramps the activation's threshold up from 0 and keeps weights in the unit ball. Each
+# network has a rate of its own.
 
 
 # %%
 def sweep_of(name: str) -> sx.Sweep:
     """The trials of one network."""
-    learner = sx.Learner(rate=rates[name], steps=100, projection="ball", lsa_bias=sx.Ramp(0.0, 0.5, share=0.5))
-    return sx.Sweep.grid(task, networks[name], learner, samples=[16, 32, 128], seeds=6, measure=sx.Measure(test=1024))
+    learner = sx.Learner(
+        rate=rates[name], steps=100, projection="ball", lsa_bias=sx.Ramp(0.0, 0.5, share=0.5)
+    )
+    return sx.Sweep.grid(
+        task, networks[name], learner, samples=[16, 32, 128], seeds=6, measure=sx.Measure(test=1024)
+    )
 
 
 lab = sx.Lab()

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # How many samples does a network need?
 #
-# A threshold search buys trials where they narrow the interval most. It ends with a number and its interval, or with a bound.
+# A threshold search buys trials where they narrow the interval most. It ends with a number and its
+# interval, or with a bound.
 
 # %%
 import separatrix as sx
@@ -10,7 +11,12 @@ from separatrix.report import interval
 from separatrix.studies.search import Query, find_thresholds
 
 task = sx.SignalTask(patches=6, dimension=6, noise=0.3)
-common = {"activation": sx.LSA(0.5), "readout": "sum", "bias": False, "initial": sx.Initial("directions", scale=0.05)}
+common = {
+    "activation": sx.LSA(0.5),
+    "readout": "sum",
+    "bias": False,
+    "initial": sx.Initial("directions", scale=0.05),
+}
 networks = {"CNN": sx.CNN(field=1, **common), "LCN": sx.LCN(field=1, **common)}
 rates = {"CNN": 3.0, "LCN": 9.0}
 goal = task.baselines()["bayes"] + 0.05
@@ -24,7 +30,9 @@ measure = sx.Measure(test=512)
 # %%
 def query(name: str) -> Query:
     """The search of one network's threshold."""
-    learner = sx.Learner(rate=rates[name], steps=60, projection="ball", lsa_bias=sx.Ramp(0.0, 0.5, share=0.5))
+    learner = sx.Learner(
+        rate=rates[name], steps=60, projection="ball", lsa_bias=sx.Ramp(0.0, 0.5, share=0.5)
+    )
     return Query(
         trial=lambda samples, seed: sx.Trial(task, networks[name], learner, samples, seed, measure),
         success=lambda row: row["risk"] <= goal,
@@ -35,7 +43,10 @@ def query(name: str) -> Query:
 found = find_thresholds(sx.Lab(), {name: query(name) for name in networks}, "thresholds", batch=64)
 for name, each in found.items():
     threshold = each.threshold
-    print(f"{name}: {threshold} samples for risk {goal:.3f}, from {threshold.trials} trials", *(note.code for note in threshold.notes))
+    print(
+        f"{name}: {threshold} samples for risk {goal:.3f}, from {threshold.trials} trials",
+        *(note.code for note in threshold.notes),
+    )
 
 # %% [markdown]
 # The ratio is what weight sharing saves. If a search ended at a bound, so does the ratio.

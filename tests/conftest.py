@@ -11,11 +11,13 @@ import separatrix as sx
 from running import compilation_cache  # noqa: F401 - a fixture
 from separatrix.engine import Programs
 
-# A shell that starts the tests in the background lets them ignore Ctrl-C, and their children inherit that; some tests press it.
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and their children
+# inherit that; some tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Most of the tests' time is XLA compiling small programs that run for a millisecond: compile them without optimising.
+# Most of the tests' time is XLA compiling small programs that run for a millisecond: compile them
+# without optimising.
 jax.config.update("jax_disable_most_optimizations", True)
 
 # The same examples every time: a test that fails, fails for everyone.
@@ -31,7 +33,9 @@ def programs():
 
 @pytest.fixture(scope="session")
 def checksum():
-    """The name of a probe that sees every weight: Σ w·cos(own place), blind to padding; registered while the tests run."""
+    """The name of a probe that sees every weight: Σ w·cos(own place), blind to padding; registered
+    while the tests run.
+    """
 
     def measure(moment):
         w = moment.params.weights
@@ -46,10 +50,19 @@ def checksum():
 
 @pytest.fixture(scope="session")
 def signal_trials(checksum):
-    """One trial of each connectivity on the signal task, with every probe; sizes that rounding would pad."""
-    common = {"activation": sx.LSA(0.3), "readout": "sum", "bias": False, "initial": sx.Initial("directions", scale=0.7)}
+    """One trial of each connectivity on the signal task, with every probe; sizes that rounding
+    would pad.
+    """
+    common = {
+        "activation": sx.LSA(0.3),
+        "readout": "sum",
+        "bias": False,
+        "initial": sx.Initial("directions", scale=0.7),
+    }
     networks = {"CNN": sx.CNN(1, **common), "LCN": sx.LCN(1, **common), "FCN": sx.FCN(9, **common)}
-    learner = sx.Learner(rate=2.0, steps=20, projection="ball", lsa_bias=sx.Ramp(0.0, 0.3, share=0.5))
+    learner = sx.Learner(
+        rate=2.0, steps=20, projection="ball", lsa_bias=sx.Ramp(0.0, 0.3, share=0.5)
+    )
     probes = (
         "risk",
         "train_risk",
@@ -62,4 +75,7 @@ def signal_trials(checksum):
         "readout_norm",
     )
     measure = sx.Measure((*probes, checksum), test=200, times=5)
-    return {name: sx.Trial(sx.SignalTask(9, 9, 0.3), n, learner, 20, 3, measure) for name, n in networks.items()}
+    return {
+        name: sx.Trial(sx.SignalTask(9, 9, 0.3), n, learner, 20, 3, measure)
+        for name, n in networks.items()
+    }

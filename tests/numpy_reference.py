@@ -1,4 +1,6 @@
-"""An independent spelling of the networks and of gradient descent: NumPy, float64, loops, gradients by hand."""
+"""An independent spelling of the networks and of gradient descent: NumPy, float64, loops, gradients
+by hand.
+"""
 
 import itertools
 
@@ -6,14 +8,23 @@ import numpy as np
 
 ACTIVATIONS = {
     "ReLU": (lambda z, _: np.maximum(z, 0.0), lambda z, _: (z > 0) * 1.0),
-    "ClippedReLU": (lambda z, c: np.minimum(np.maximum(z, 0.0), c), lambda z, c: ((z > 0) & (z < c)) * 1.0),
+    "ClippedReLU": (
+        lambda z, c: np.minimum(np.maximum(z, 0.0), c),
+        lambda z, c: ((z > 0) & (z < c)) * 1.0,
+    ),
     "Tanh": (lambda z, _: np.tanh(z), lambda z, _: 1.0 - np.tanh(z) ** 2),
-    "LSA": (lambda z, b: np.maximum(z - b, 0.0) - np.maximum(-z - b, 0.0), lambda z, b: (np.abs(z) > b) * 1.0),
+    "LSA": (
+        lambda z, b: np.maximum(z - b, 0.0) - np.maximum(-z - b, 0.0),
+        lambda z, b: (np.abs(z) > b) * 1.0,
+    ),
 }
 
 # Each loss as (value, slope with respect to the score).
 LOSSES = {
-    "hinge": (lambda s, y: np.maximum(0.0, 1.0 - y * s), lambda s, y: np.where(y * s < 1.0, -y, 0.0)),
+    "hinge": (
+        lambda s, y: np.maximum(0.0, 1.0 - y * s),
+        lambda s, y: np.where(y * s < 1.0, -y, 0.0),
+    ),
     "logistic": (lambda s, y: np.logaddexp(0.0, -y * s), lambda s, y: -y / (1.0 + np.exp(y * s))),
     "squared": (lambda s, y: (s - y) ** 2, lambda s, y: 2.0 * (s - y)),
     "half-squared": (lambda s, y: 0.5 * (s - y) ** 2, lambda s, y: s - y),
@@ -30,7 +41,9 @@ def patches_of(x, field, stride):
     """(positions, span, rows), window by window."""
     rows, *space, _ = x.shape
     axes = len(space)
-    field = tuple(space) if field is None else (field if isinstance(field, tuple) else (field,) * axes)
+    field = (
+        tuple(space) if field is None else (field if isinstance(field, tuple) else (field,) * axes)
+    )
     stride = stride if isinstance(stride, tuple) else (stride,) * axes
     corners = [range(0, n - f + 1, s) for n, f, s in zip(space, field, stride)]
     cuts = []
@@ -41,7 +54,9 @@ def patches_of(x, field, stride):
 
 
 def random_params(network, shape, rng, scale=1.0):
-    """Parameters of the right shapes as a dictionary of float64 arrays; parts that the network lacks are missing."""
+    """Parameters of the right shapes as a dictionary of float64 arrays; parts that the network
+    lacks are missing.
+    """
     positions, span, _ = patches_of(np.zeros((1, *shape)), network.field, network.stride).shape
     groups = positions if network.connectivity == "local" else 1
     out = {"weights": scale * rng.standard_normal((groups, network.width, span))}
@@ -71,23 +86,35 @@ def unit_by_unit(network, params, x):
                 z = float(np.dot(params["weights"][group, f], patches[p, :, r]))
                 if network.bias:
                     z += params["bias"][group, f]
-                weight = {"positions": lambda p, f: params["readout"][p, f],
-                          "pooled": lambda p, f: params["readout"][f] / positions,
-                          "sum": lambda p, f: 1.0}[network.readout](p, f)  # fmt: skip
+                weight = {
+                    "positions": lambda p, f: params["readout"][p, f],
+                    "pooled": lambda p, f: params["readout"][f] / positions,
+                    "sum": lambda p, f: 1.0,
+                }[network.readout](p, f)
                 total += weight * act(z, level)
         scores[r] = total + (params["offset"] if network.offset else 0.0)
     return scores
 
 
 def forward(network, params, patches, level):
-    """Scores of all rows, with what the gradient needs: (scores, hidden inputs, hidden outputs, coefficients)."""
+    """Scores of all rows, with what the gradient needs: (scores, hidden inputs, hidden outputs,
+    coefficients).
+    """
     act, _ = ACTIVATIONS[type(network.activation).__name__]
     positions = patches.shape[0]
-    z = np.einsum("pfs,psr->pfr", np.broadcast_to(params["weights"], (positions, *params["weights"].shape[1:])), patches)
+    z = np.einsum(
+        "pfs,psr->pfr",
+        np.broadcast_to(params["weights"], (positions, *params["weights"].shape[1:])),
+        patches,
+    )
     if network.bias:
         z = z + params["bias"][:, :, None]
     shape = (positions, network.width)
-    readout = {"sum": 1.0, "pooled": params.get("readout", 0.0) / positions, "positions": params.get("readout")}[network.readout]
+    readout = {
+        "sum": 1.0,
+        "pooled": params.get("readout", 0.0) / positions,
+        "positions": params.get("readout"),
+    }[network.readout]
     coefficients = np.broadcast_to(readout, shape)
     hidden = act(z, level)
     scores = np.einsum("pf,pfr->r", coefficients, hidden) + params.get("offset", 0.0)
@@ -125,15 +152,21 @@ def project(weights, projection):
     return weights / (np.maximum(norm, 1.0) if projection == "ball" else norm)
 
 
-def descend(network, params, rows_at, steps, rate, loss, projection="none", level_at=None, train=None):
-    """Plain gradient descent; `rows_at(step)` gives (patches, y, weight), `level_at(step)` the activation's bias."""
+def descend(
+    network, params, rows_at, steps, rate, loss, projection="none", level_at=None, train=None
+):
+    """Plain gradient descent; `rows_at(step)` gives (patches, y, weight), `level_at(step)` the
+    activation's bias.
+    """
     params = {name: np.array(part, np.float64) for name, part in params.items()}
     for step in range(steps):
         level = None if level_at is None else level_at(step)
         _, gradient = loss_and_gradient(network, params, *rows_at(step), loss, level)
         for name in params:
             if train is None or name in train:
-                params[name] = params[name] - (rate(step) if callable(rate) else rate) * gradient[name]
+                params[name] = (
+                    params[name] - (rate(step) if callable(rate) else rate) * gradient[name]
+                )
         params["weights"] = project(params["weights"], projection)
     return params
 

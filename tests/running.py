@@ -31,17 +31,26 @@ def plain_rows(table):
 def measured(rows):
     """The measured numbers of rows, flat."""
     names = [name for name in rows[0] if name in ("loss", "risk") or name.startswith("trace.")]
-    return [number for row in rows for name in names for number in (row[name] if isinstance(row[name], list) else [row[name]])]
+    return [
+        number
+        for row in rows
+        for name in names
+        for number in (row[name] if isinstance(row[name], list) else [row[name]])
+    ]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def compilation_cache(tmp_path_factory):
-    """One cache of compiled programs for all tests and the processes that they start; the user's own is left alone."""
+    """One cache of compiled programs for all tests and the processes that they start; the user's
+    own is left alone.
+    """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "separatrix-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEPARATRIX_CACHE", str(folder))
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # processes that tests start compile as fast as this one
+        patch.setenv(
+            "JAX_DISABLE_MOST_OPTIMIZATIONS", "1"
+        )  # processes that tests start compile as fast as this one
         for name in ("FORCE_COLOR", "NO_COLOR", "SEPARATRIX_DEBUG"):
             patch.delenv(name, raising=False)
         use_compilation_cache()
@@ -103,7 +112,9 @@ class Driver:
         return self.process.returncode, out, err
 
     def assert_alone(self, seconds=20.0):
-        """No process that this command started is alive, or will be soon: a worker that is still importing notices a little later."""
+        """No process that this command started is alive, or will be soon: a worker that is still
+        importing notices a little later.
+        """
         end = time.monotonic() + seconds
         while left := self.family():
             assert time.monotonic() < end, f"processes left alive: {left}"

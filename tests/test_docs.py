@@ -15,8 +15,16 @@ import separatrix as sx
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "evidence/README.md"))]
-PACKAGES = [found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg]
+TEXTS = [
+    *PAGES,
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "evidence/README.md")
+    ),
+]
+PACKAGES = [
+    found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -43,7 +51,10 @@ def make_pages():
 def with_code():
     slow = {"tutorial.md"}
     pages = [page for page in (*PAGES, ROOT / "CONTRIBUTING.md") if BLOCK.search(read(page))]
-    return [pytest.param(page, marks=[pytest.mark.slow] if page.name in slow else [], id=names(page)) for page in pages]
+    return [
+        pytest.param(page, marks=[pytest.mark.slow] if page.name in slow else [], id=names(page))
+        for page in pages
+    ]
 
 
 @pytest.mark.parametrize("page", with_code())
@@ -57,7 +68,10 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch,
         for number, block in enumerate(BLOCK.findall(read(page))):
             exec(compile(block, f"{page.name}, block {number + 1}", "exec"), space)
     finally:
-        for kept, now in ((papers, PAPERS), (probes, importlib.import_module("separatrix.probes").PROBES)):
+        for kept, now in (
+            (papers, PAPERS),
+            (probes, importlib.import_module("separatrix.probes").PROBES),
+        ):
             now.clear()
             now.update(kept)
     if page.name == "tutorial.md":
@@ -72,14 +86,25 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch,
 
 def anchors(text):
     """The anchors of a Markdown file: headings, as the site makes them, and ids set by hand."""
-    headings = re.findall(r"^#+ (.+?)\s*$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
-    made = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings}
+    headings = re.findall(
+        r"^#+ (.+?)\s*$",
+        re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE),
+        re.MULTILINE,
+    )
+    made = {
+        re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
+        for heading in headings
+    }
     return made | set(re.findall(r'id="([^"]+)"', text)) | set(re.findall(r"\{#([^}]+)\}", text))
 
 
 def links(text):
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    return [link for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)) if not re.match(r"https?:|mailto:", link)]
+    return [
+        link
+        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text))
+        if not re.match(r"https?:|mailto:", link)
+    ]
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=names)
@@ -96,7 +121,9 @@ def test_every_internal_link_leads_somewhere(page):
 def test_every_page_is_in_the_navigation():
     config = read(ROOT / "mkdocs.yml")
     listed = set(re.findall(r"[\w./-]+\.md", config))
-    assert listed == {page.relative_to(DOCS).as_posix() for page in PAGES if page.parent.name != "decisions"} | {"decisions/index.md"}
+    assert listed == {
+        page.relative_to(DOCS).as_posix() for page in PAGES if page.parent.name != "decisions"
+    } | {"decisions/index.md"}
 
 
 # The reference.
@@ -104,19 +131,29 @@ def test_every_page_is_in_the_navigation():
 
 def documented():
     """What the pages of the reference ask mkdocstrings for."""
-    return {name for page in (DOCS / "api").glob("*.md") for name in re.findall(r"^::: (\S+)", read(page), re.MULTILINE)}
+    return {
+        name
+        for page in (DOCS / "api").glob("*.md")
+        for name in re.findall(r"^::: (\S+)", read(page), re.MULTILINE)
+    }
 
 
-@pytest.mark.parametrize("package", [name for name in PACKAGES if getattr(importlib.import_module(name), "__all__", [])])
+@pytest.mark.parametrize(
+    "package", [name for name in PACKAGES if getattr(importlib.import_module(name), "__all__", [])]
+)
 def test_every_public_name_is_in_the_reference(package):
-    """A directive for a package covers its `__all__`, but not functions that are called like their module: these need their own."""
+    """A directive for a package covers its `__all__`, but not functions that are called like their
+    module: these need their own.
+    """
     asked = documented()
     module = importlib.import_module(package)
     assert package in asked, f"docs/api has no `::: {package}`"
     for name in module.__all__:
         file = Path(module.__file__).parent / f"{name}.py"
         if file.exists() and not inspect.ismodule(getattr(module, name)):
-            assert f"{package}.{name}.{name}" in asked, f"docs/api has no `::: {package}.{name}.{name}`"
+            assert f"{package}.{name}.{name}" in asked, (
+                f"docs/api has no `::: {package}.{name}.{name}`"
+            )
 
 
 def test_the_top_level_names_are_those_of_documented_packages():
@@ -154,8 +191,13 @@ def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
         if claim.id in kept:
             for finding in kept[claim.id]:
                 assert finding["verdict"] in section
-                assert all(make_pages.plain(each["name"]) in section for each in finding["evidence"])
-                assert finding["conditions_met"] is not False or "outside the paper's conditions" in section
+                assert all(
+                    make_pages.plain(each["name"]) in section for each in finding["evidence"]
+                )
+                assert (
+                    finding["conditions_met"] is not False
+                    or "outside the paper's conditions" in section
+                )
         else:
             assert make_pages.NOT_YET in section
     assert "<!--" not in page
@@ -183,9 +225,24 @@ def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monke
         "method": "m",
         "reference": 1.0,
     }
-    finding = {"id": claim.id, "paper": claim.paper, "study": "signal-map", "scale": "full", "verdict": "refuted", "reason": "because of this",
-               "conditions_met": True, "outside": "", "evidence": [evidence | {"baselines": {"constant": 0.5}}]}  # fmt: skip
-    run = {"device": "some device", "trials_run": 1234, "command": "separatrix run signal-map", "commit": "ab" * 20, "wall_seconds": 5.0}
+    finding = {
+        "id": claim.id,
+        "paper": claim.paper,
+        "study": "signal-map",
+        "scale": "full",
+        "verdict": "refuted",
+        "reason": "because of this",
+        "conditions_met": True,
+        "outside": "",
+        "evidence": [evidence | {"baselines": {"constant": 0.5}}],
+    }
+    run = {
+        "device": "some device",
+        "trials_run": 1234,
+        "command": "separatrix run signal-map",
+        "commit": "ab" * 20,
+        "wall_seconds": 5.0,
+    }
     for name in ("new", "newer"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "claims.json").write_text(json.dumps([finding]))
@@ -193,7 +250,13 @@ def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monke
     monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
     page = make_pages.fill(read(DOCS / "papers" / f"{claim.paper}.md"))
     section = page.split(f"### `{claim.id}` ", 1)[1].split("\n### ", 1)[0]
-    for part in ("✗ refuted", "because of this", "12.3 &#91;11.0, 13.0&#93;", "77, m", "constant 0.5"):
+    for part in (
+        "✗ refuted",
+        "because of this",
+        "12.3 &#91;11.0, 13.0&#93;",
+        "77, m",
+        "constant 0.5",
+    ):
         assert part in section, part
     assert all(f"../evidence/{name}/README.md" in page for name in ("new", "newer"))
     assert "1,234 trials" in page
@@ -208,7 +271,9 @@ def test_what_is_said_of_the_first_picture_is_what_its_run_says(page):
     own = re.search(r"patterns-steps-adam\.svg\)\n\n(.*?)\n", report)
     assert said is not None
     assert own is not None
-    seeds, level = re.search(r"medians over (\d+) seeds with (\d+) % intervals", said.group(1)).groups()
+    seeds, level = re.search(
+        r"medians over (\d+) seeds with (\d+) % intervals", said.group(1)
+    ).groups()
     assert f"Median over {seeds} seeds with {level} % intervals" in own.group(1)
     assert "rate tuned on other seeds" in own.group(1)
 
@@ -228,13 +293,18 @@ def test_what_is_wrong_with_a_run_stands_beside_its_verdicts(make_pages, tmp_pat
 def test_evidence_of_another_scale_is_not_shown_as_full(make_pages, tmp_path, monkeypatch):
     finding = {"id": "malach.lemma9", "scale": "quick", "verdict": "supported"}
     (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "claims.json").write_text(json.dumps([finding, finding | {"id": "malach.theorem10", "scale": "full"}]))
+    (tmp_path / "small" / "claims.json").write_text(
+        json.dumps([finding, finding | {"id": "malach.theorem10", "scale": "full"}])
+    )
     monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
     assert set(make_pages.measured()) == {"malach.theorem10"}
 
 
 def test_text_is_shown_as_it_is(make_pages):
-    assert make_pages.plain("||u*_j|| < <b>") == "&#124;&#124;u&#42;&#95;j&#124;&#124; &#60; &#60;b&#62;"
+    assert (
+        make_pages.plain("||u*_j|| < <b>")
+        == "&#124;&#124;u&#42;&#95;j&#124;&#124; &#60; &#60;b&#62;"
+    )
 
 
 def test_an_unknown_part_is_refused(make_pages):
@@ -244,7 +314,11 @@ def test_an_unknown_part_is_refused(make_pages):
 
 def test_benchmarks_and_decisions_are_filled_in(make_pages):
     filled = make_pages.fill(read(DOCS / "performance.md"))
-    assert all(line in filled for line in read(ROOT / "benchmarks" / "RESULTS.md").splitlines() if line.startswith("|"))
+    assert all(
+        line in filled
+        for line in read(ROOT / "benchmarks" / "RESULTS.md").splitlines()
+        if line.startswith("|")
+    )
     index = make_pages.fill(read(DOCS / "decisions" / "index.md"))
     for file in (DOCS / "decisions").glob("*.md"):
         assert file.name == "index.md" or f"]({file.name})" in index
@@ -253,10 +327,16 @@ def test_benchmarks_and_decisions_are_filled_in(make_pages):
 def test_examples_in_docstrings_become_fences():
     pytest.importorskip("griffe")
     fence = load(DOCS / "doctest_fences.py").fence_examples
-    assert fence("Words.\n\n>>> 1 + 1\n2\n\nMore.") == "Words.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+    assert (
+        fence("Words.\n\n>>> 1 + 1\n2\n\nMore.") == "Words.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+    )
     assert fence("No example.") == "No example."
 
 
-@pytest.mark.parametrize("page", [*TEXTS, *sorted(DOCS.glob("*.py")), ROOT / "mkdocs.yml", ROOT / "CITATION.cff"], ids=names)
+@pytest.mark.parametrize(
+    "page",
+    [*TEXTS, *sorted(DOCS.glob("*.py")), ROOT / "mkdocs.yml", ROOT / "CITATION.cff"],
+    ids=names,
+)
 def test_no_machine_is_named(page):
     assert not re.search(r"/(home|root|Users|work)/\w", read(page))

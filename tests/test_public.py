@@ -13,14 +13,28 @@ import separatrix as sx
 
 SOURCE = Path(sx.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-PACKAGES = ["separatrix", *(found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg)]
+PACKAGES = [
+    "separatrix",
+    *(found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg),
+]
 
 
 def lazy_and_typed():
-    """The names of the lazy table and of the TYPE_CHECKING block, each with the package it comes from."""
+    """The names of the lazy table and of the TYPE_CHECKING block, each with the package it comes
+    from.
+    """
     tree = ast.parse((SOURCE / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    typed = {(alias.name, node.module) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    block = next(
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    typed = {
+        (alias.name, node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     lazy = {(name, f"separatrix.{home}") for home, names in sx._HOMES.items() for name in names}
     return lazy, typed
 
@@ -43,7 +57,16 @@ def public(package):
 
 
 def test_every_layer_says_what_is_public():
-    for layer in ("engine", "inference", "learners", "networks", "probes", "report", "studies", "tasks"):
+    for layer in (
+        "engine",
+        "inference",
+        "learners",
+        "networks",
+        "probes",
+        "report",
+        "studies",
+        "tasks",
+    ):
         assert public(f"separatrix.{layer}"), f"separatrix.{layer} has no __all__"
 
 
@@ -76,7 +99,9 @@ def test_every_module_is_short_and_keeps_to_what_is_safe_and_public(file):
         elif isinstance(node, ast.Attribute):
             names = [ast.unparse(node)]
         elif isinstance(node, ast.Call):
-            names = [f"{ast.unparse(node.func)}()"] + [ast.unparse(word) for word in node.keywords if word.arg == "allow_pickle"]
+            names = [f"{ast.unparse(node.func)}()"] + [
+                ast.unparse(word) for word in node.keywords if word.arg == "allow_pickle"
+            ]
         for name in names:
             assert not re.match(r"(pickle|cPickle|dill|cloudpickle|marshal|shelve)\b", name), name
             assert not re.match(r"jax\.(_src|core|interpreters)\b", name), name

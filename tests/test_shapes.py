@@ -1,11 +1,14 @@
-"""The shapes that signatures state, checked by jaxtyping and beartype while trials of every kind are traced."""
+"""The shapes that signatures state, checked by jaxtyping and beartype while trials of every kind
+are traced.
+"""
 
 import subprocess
 import sys
 
 import pytest
 
-# In a process of its own: the import hook must come before the package, and it would refuse the plain numbers of the doctests.
+# In a process of its own: the import hook must come before the package, and it would refuse the
+# plain numbers of the doctests.
 SCRIPT = """
 import jaxtyping
 with jaxtyping.install_import_hook(
@@ -51,6 +54,8 @@ except jaxtyping.TypeCheckError:
 
 def test_signatures_state_the_shapes_that_trials_have():
     pytest.importorskip("beartype")
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == ["checked"]

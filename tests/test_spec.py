@@ -1,4 +1,6 @@
-"""Specs: every valid combination constructs and makes its round trips; every invalid value is one sentence."""
+"""Specs: every valid combination constructs and makes its round trips; every invalid value is one
+sentence.
+"""
 
 import dataclasses
 import fractions
@@ -11,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
-from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_integer, check_number, shown
+from separatrix.errors import (
+    ParameterError,
+    SeparatrixError,
+    UnknownNameError,
+    check_integer,
+    check_number,
+    shown,
+)
 from separatrix.spec import Spec, digest, from_message, importable, to_message
 
 positive = st.floats(1e-3, 1e3)
@@ -24,10 +33,22 @@ def signal_tasks(draw):
     patches = draw(st.integers(2, 30))
     label = draw(st.sampled_from(["sign", "product"]))
     position = "random" if label == "product" else draw(st.sampled_from(["random", "fixed"]))
-    signals = 2 if label == "product" else 1 if position == "fixed" else draw(st.integers(1, patches))
+    signals = (
+        2 if label == "product" else 1 if position == "fixed" else draw(st.integers(1, patches))
+    )
     share = st.none() | st.floats(0, 1)
     noise = draw(st.sampled_from(["gaussian", "laplace", "uniform", "sign"]))
-    return sx.SignalTask(patches, draw(counts), draw(positive), position, signals, label, noise, draw(share), draw(share))
+    return sx.SignalTask(
+        patches,
+        draw(counts),
+        draw(positive),
+        position,
+        signals,
+        label,
+        noise,
+        draw(share),
+        draw(share),
+    )
 
 
 @st.composite
@@ -37,13 +58,37 @@ def pattern_tasks(draw):
     window = draw(st.integers(1, min(bits, 40 if rule == "parity" else 6)))
     spread = draw(st.booleans())
     start = 0 if spread else draw(st.integers(0, bits - window))
-    table = tuple(draw(st.lists(st.sampled_from([-1, 1]), min_size=2**window, max_size=2**window))) if rule == "table" else ()
+    table = (
+        tuple(draw(st.lists(st.sampled_from([-1, 1]), min_size=2**window, max_size=2**window)))
+        if rule == "table"
+        else ()
+    )
     chance = draw(st.floats(0, 1, exclude_min=True))
-    return sx.PatternTask(bits, window, start, rule, draw(st.integers(0, 2**31 - 1)), table, chance, spread, draw(st.booleans()))
+    return sx.PatternTask(
+        bits,
+        window,
+        start,
+        rule,
+        draw(st.integers(0, 2**31 - 1)),
+        table,
+        chance,
+        spread,
+        draw(st.booleans()),
+    )
 
 
-activations = st.one_of(st.just(sx.ReLU()), st.just(sx.Tanh()), st.builds(sx.ClippedReLU, positive), st.builds(sx.LSA, st.floats(0, 10)))
-initials = st.builds(sx.Initial, st.sampled_from(["scaled", "normal", "directions", "signs"]), positive, st.floats(0, 10))
+activations = st.one_of(
+    st.just(sx.ReLU()),
+    st.just(sx.Tanh()),
+    st.builds(sx.ClippedReLU, positive),
+    st.builds(sx.LSA, st.floats(0, 10)),
+)
+initials = st.builds(
+    sx.Initial,
+    st.sampled_from(["scaled", "normal", "directions", "signs"]),
+    positive,
+    st.floats(0, 10),
+)
 schedules = st.one_of(
     ordinary,
     st.builds(sx.Constant, ordinary),
@@ -60,9 +105,20 @@ def networks(draw):
     initial = draw(initials)
     bias = initial.weights == "signs" or draw(st.booleans())
     readout = draw(st.sampled_from(["positions", "pooled", "sum"]))
-    options = {"activation": draw(activations), "readout": readout, "bias": bias, "offset": draw(st.booleans())}
-    start = sx.CNN(2, draw(counts), **options) if connectivity == "full" and draw(st.booleans()) else None
-    return sx.Network(connectivity, draw(counts), field, draw(per_axis), initial=initial, start=start, **options)
+    options = {
+        "activation": draw(activations),
+        "readout": readout,
+        "bias": bias,
+        "offset": draw(st.booleans()),
+    }
+    start = (
+        sx.CNN(2, draw(counts), **options)
+        if connectivity == "full" and draw(st.booleans())
+        else None
+    )
+    return sx.Network(
+        connectivity, draw(counts), field, draw(per_axis), initial=initial, start=start, **options
+    )
 
 
 @st.composite
@@ -70,7 +126,14 @@ def learners(draw):
     oracle = draw(st.sampled_from(["empirical", "online", "population"]))
     batch = {"empirical": draw(st.integers(0, 99)), "online": draw(counts), "population": 0}[oracle]
     optimizer, options = draw(
-        st.sampled_from([("sgd", ()), ("sgd", (("momentum", 0.9), ("nesterov", True))), ("adam", (("b1", 0.5),)), ("adadelta", ())])
+        st.sampled_from(
+            [
+                ("sgd", ()),
+                ("sgd", (("momentum", 0.9), ("nesterov", True))),
+                ("adam", (("b1", 0.5),)),
+                ("adadelta", ()),
+            ]
+        )
     )
     stop = draw(
         st.builds(
@@ -82,11 +145,28 @@ def learners(draw):
             ceiling=st.floats(0, 1e9),
         )
     )
-    train = tuple(draw(st.lists(st.sampled_from(["weights", "bias", "readout", "offset"]), min_size=1, max_size=4, unique=True)))
+    train = tuple(
+        draw(
+            st.lists(
+                st.sampled_from(["weights", "bias", "readout", "offset"]),
+                min_size=1,
+                max_size=4,
+                unique=True,
+            )
+        )
+    )
     return sx.Learner(
-        draw(schedules), draw(counts), draw(st.sampled_from(["hinge", "logistic", "squared", "correlation"])), oracle, batch,
-        optimizer, options, draw(st.sampled_from(["none", "ball", "sphere"])), train=train, stop=stop,
-    )  # fmt: skip
+        draw(schedules),
+        draw(counts),
+        draw(st.sampled_from(["hinge", "logistic", "squared", "correlation"])),
+        oracle,
+        batch,
+        optimizer,
+        options,
+        draw(st.sampled_from(["none", "ball", "sphere"])),
+        train=train,
+        stop=stop,
+    )
 
 
 @st.composite
@@ -107,9 +187,15 @@ def _without_defaults(spec):
     out = {"type": type(spec).__name__}
     for field in dataclasses.fields(spec):
         item = getattr(spec, field.name)
-        if field.default is not dataclasses.MISSING and item == field.default and type(item) is type(field.default):
+        if (
+            field.default is not dataclasses.MISSING
+            and item == field.default
+            and type(item) is type(field.default)
+        ):
             continue
-        out[field.name] = _without_defaults(item) if isinstance(item, Spec) else spec.describe()[field.name]
+        out[field.name] = (
+            _without_defaults(item) if isinstance(item, Spec) else spec.describe()[field.name]
+        )
     return out
 
 
@@ -130,9 +216,13 @@ def test_every_valid_combination_makes_its_round_trips(spec):
     assert digest(again.describe()) == digest(plain)
 
     assert spec.replace() == spec
-    assert spec.replace(**{f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}).describe() == plain
+    assert (
+        spec.replace(**{f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}).describe()
+        == plain
+    )
 
-    # The identity: what is said, without what stands at its default, and from it the whole spec follows again.
+    # The identity: what is said, without what stands at its default, and from it the whole spec
+    # follows again.
     said = json.loads(spec.canonical())
     assert said == _without_defaults(spec)
     columns = spec.columns()
@@ -157,16 +247,64 @@ VALID = {
     "Trial": sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(2), sx.Learner(1.0, 5), 8),
 }
 STRANGE = [
-    None, "", "nonsense", "1", b"1", float("nan"), float("inf"), -float("inf"), True, False, -1, 0, 1, 2, 3.5, 10**30, 10**400, -(10**400),
-    10**5000, np.float32(0.5), np.float64("nan"), np.int64(2), np.bool_(True), np.ones(2), 1j, (), (1,), (1, -1), (1.5,), ("x",), (None,),
-    ((1, 2), (3,)), (("a", 10**5000),), (float("nan"),), [], [1], {}, {"a": 1}, {1}, object(), int, len, sx.ReLU(), sx.Stop(), sx.FCN(1),
-    sx.SignalTask(2, 2, 1.0), sx.Constant(1.0), fractions.Fraction(1, 3),
-]  # fmt: skip
+    None,
+    "",
+    "nonsense",
+    "1",
+    b"1",
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    3.5,
+    10**30,
+    10**400,
+    -(10**400),
+    10**5000,
+    np.float32(0.5),
+    np.float64("nan"),
+    np.int64(2),
+    np.bool_(True),
+    np.ones(2),
+    1j,
+    (),
+    (1,),
+    (1, -1),
+    (1.5,),
+    ("x",),
+    (None,),
+    ((1, 2), (3,)),
+    (("a", 10**5000),),
+    (float("nan"),),
+    [],
+    [1],
+    {},
+    {"a": 1},
+    {1},
+    object(),
+    int,
+    len,
+    sx.ReLU(),
+    sx.Stop(),
+    sx.FCN(1),
+    sx.SignalTask(2, 2, 1.0),
+    sx.Constant(1.0),
+    fractions.Fraction(1, 3),
+]
 
 
-@pytest.mark.filterwarnings("ignore:A JAX array is being set as static")  # equinox says so before the spec refuses it
+@pytest.mark.filterwarnings(
+    "ignore:A JAX array is being set as static"
+)  # equinox says so before the spec refuses it
 @pytest.mark.parametrize("which", VALID)
-def test_every_strange_value_in_every_field_is_accepted_and_hashable_or_refused_in_one_sentence(which):
+def test_every_strange_value_in_every_field_is_accepted_and_hashable_or_refused_in_one_sentence(
+    which,
+):
     spec = VALID[which]
     for field in dataclasses.fields(spec):
         for strange in STRANGE:
@@ -177,11 +315,16 @@ def test_every_strange_value_in_every_field_is_accepted_and_hashable_or_refused_
                 assert "\n" not in sentence, sentence
                 assert len(sentence) < 400, sentence
                 if isinstance(error, ParameterError):
-                    assert re.fullmatch(r"the `[\w ]+` of [\w ]+ must be .+, got .+", sentence), sentence
+                    assert re.fullmatch(r"the `[\w ]+` of [\w ]+ must be .+, got .+", sentence), (
+                        sentence
+                    )
                 continue
-            # What is accepted must be usable: it has an identity, survives the trip to a worker, and names a type.
+            # What is accepted must be usable: it has an identity, survives the trip to a worker,
+            # and names a type.
             assert digest(made.describe())
-            assert from_message(json.loads(json.dumps(to_message(made)))).describe() == made.describe()
+            assert (
+                from_message(json.loads(json.dumps(to_message(made)))).describe() == made.describe()
+            )
 
 
 REFUSED = [
@@ -274,7 +417,9 @@ def test_unknown_probes_suggest_the_nearest_and_may_have_any_type():
 
 
 def test_replace_names_the_parameters_that_there_are():
-    with pytest.raises(SeparatrixError, match=r"SignalTask has no parameter `sigma`; it has .*`noise`"):
+    with pytest.raises(
+        SeparatrixError, match=r"SignalTask has no parameter `sigma`; it has .*`noise`"
+    ):
         sx.SignalTask(4, 3, 0.3).replace(sigma=1.0)
 
 
@@ -289,7 +434,9 @@ def test_equal_numbers_of_other_types_are_the_same_spec():
         assert digest(other.describe()) == digest(plain.describe())
         assert type(other.noise) is float
         assert type(other.patches) is int
-    assert sx.Learner(1, 5) == sx.Learner(np.int64(1), np.int64(5)) == sx.Learner(sx.Constant(1.0), 5)
+    assert (
+        sx.Learner(1, 5) == sx.Learner(np.int64(1), np.int64(5)) == sx.Learner(sx.Constant(1.0), 5)
+    )
 
 
 def test_digest_tells_plain_values_apart_and_refuses_nan():

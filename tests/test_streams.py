@@ -10,7 +10,19 @@ from scipy import stats
 
 import separatrix as sx
 from separatrix.errors import SeparatrixError
-from separatrix.streams import draw, laplace, level, named, normal, numbered, root_key, root_words, sign, threefry, uniform
+from separatrix.streams import (
+    draw,
+    laplace,
+    level,
+    named,
+    normal,
+    numbered,
+    root_key,
+    root_words,
+    sign,
+    threefry,
+    uniform,
+)
 
 
 def words_of(key):
@@ -33,12 +45,24 @@ def test_threefry_is_jax_threefry_on_whole_arrays_of_counters():
     np.testing.assert_array_equal(np.concatenate(threefry(key, high, low)), np.asarray(expected))
 
 
-@pytest.mark.parametrize("small, large", [((3,), (7,)), ((3, 4), (5, 9)), ((3, 4, 5), (6, 4, 8)), ((2, 3, 4, 5), (3, 5, 6, 7))])
+@pytest.mark.parametrize(
+    "small, large",
+    [((3,), (7,)), ((3, 4), (5, 9)), ((3, 4, 5), (6, 4, 8)), ((2, 3, 4, 5), (3, 5, 6, 7))],
+)
 def test_larger_arrays_contain_smaller_ones_in_every_axis(small, large):
     key = jax.random.key(3)
     # One axis at a time, and all at once.
-    shapes = [small, large, *(tuple(large[i] if i == axis else n for i, n in enumerate(small)) for axis in range(len(small)))]
-    inner, *others = jax.device_get(jax.jit(lambda: [draw(uniform, key, shape) for shape in shapes])())
+    shapes = [
+        small,
+        large,
+        *(
+            tuple(large[i] if i == axis else n for i, n in enumerate(small))
+            for axis in range(len(small))
+        ),
+    ]
+    inner, *others = jax.device_get(
+        jax.jit(lambda: [draw(uniform, key, shape) for shape in shapes])()
+    )
     for other in others:
         np.testing.assert_array_equal(other[tuple(slice(n) for n in small)], inner)
     assert len(np.unique(inner)) == inner.size  # no counter is used twice
@@ -51,7 +75,8 @@ def test_arrays_too_large_for_the_counters_are_refused_in_one_sentence():
 
 
 ROWS = 100_000
-# For each sampler: its distribution where it is continuous, and the fourth moment of its unit-variance law.
+# For each sampler: its distribution where it is continuous, and the fourth moment of its
+# unit-variance law.
 SAMPLERS = {
     uniform: (stats.uniform(), None),
     normal: (stats.norm(), 3.0),
@@ -73,13 +98,16 @@ def test_samplers_have_their_moments_and_distribution(sampler):
     if law is None:
         assert set(np.unique(x)) == {-1.0, 1.0}
     else:
-        # Kolmogorov–Smirnov at level 1e-4. The 23-bit lattice shifts the distribution by at most 2^-23, far below 1/√rows.
+        # Kolmogorov–Smirnov at level 1e-4. The 23-bit lattice shifts the distribution by at most
+        # 2^-23, far below 1/√rows.
         assert stats.kstest(x, law.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("sampler", [uniform, normal, laplace, level], ids=lambda f: f.__name__)
 def test_samplers_are_finite_at_the_ends_and_odd_about_the_middle(sampler):
-    bits = jnp.array([0, 511, 512, 2**31 - 1, 2**31, 2**32 - 513, 2**32 - 512, 2**32 - 1], jnp.uint32)
+    bits = jnp.array(
+        [0, 511, 512, 2**31 - 1, 2**31, 2**32 - 513, 2**32 - 512, 2**32 - 1], jnp.uint32
+    )
     x = np.asarray(sampler(bits), np.float64)
     assert np.isfinite(x).all()
     assert (np.diff(x) >= 0).all()
@@ -100,9 +128,19 @@ def test_neighbouring_entries_and_streams_are_uncorrelated():
 
 def test_named_and_numbered_streams_all_differ():
     key = jax.random.key(0)
-    keys = [key, *(named(key, name) for name in ["train", "test", "online", "truth", "batches", "init", "", "Train"])]
-    keys += [numbered(key, i) for i in range(5)] + [named(named(key, "train"), "test"), named(named(key, "test"), "train")]
-    # The pitfall: fold_in(key, i) == split(key, n)[i], so integers make overlapping streams. Names must not fall on them.
+    keys = [
+        key,
+        *(
+            named(key, name)
+            for name in ["train", "test", "online", "truth", "batches", "init", "", "Train"]
+        ),
+    ]
+    keys += [numbered(key, i) for i in range(5)] + [
+        named(named(key, "train"), "test"),
+        named(named(key, "test"), "train"),
+    ]
+    # The pitfall: fold_in(key, i) == split(key, n)[i], so integers make overlapping streams. Names
+    # must not fall on them.
     keys += list(jax.random.split(key, 8))
     assert len({tuple(words_of(k)) for k in keys}) == len(keys)
     assert (words_of(jax.random.fold_in(key, 3)) == words_of(jax.random.split(key, 8)[3])).all()
@@ -135,11 +173,19 @@ def test_train_test_and_online_rows_of_a_trial_are_disjoint():
     trial = sx.Trial(task, sx.CNN(field=1), sx.Learner(rate=1.0, steps=1), samples=500)
     data, model = (root_key(words) for words in trial.root())
     truth = task.truth(named(data, "truth"))
-    keys = [named(data, "train"), named(data, "test"), *(numbered(named(data, "online"), i) for i in range(3)), named(model, "batches")]
+    keys = [
+        named(data, "train"),
+        named(data, "test"),
+        *(numbered(named(data, "online"), i) for i in range(3)),
+        named(model, "batches"),
+    ]
     draws = jax.jit(jax.vmap(lambda key: task.draw(key, 500, truth).x))(jnp.stack(keys))
     rows = [tuple(row) for row in np.asarray(draws).reshape(-1, 6).tolist()]
-    # Two continuous rows (6 numbers of 23 bits) coincide by chance with probability below 1e-30; a shared counter would show.
+    # Two continuous rows (6 numbers of 23 bits) coincide by chance with probability below 1e-30; a
+    # shared counter would show.
     assert len(set(rows)) == len(rows)
     values = np.asarray(draws).reshape(len(keys), -1)
     for a, b in itertools.combinations(values, 2):
-        assert len(np.intersect1d(a, b)) < 10  # nor do single numbers recur, in any order (2^-23 each, 3000 × 3000 pairs: about 1)
+        assert (
+            len(np.intersect1d(a, b)) < 10
+        )  # nor do single numbers recur, in any order (2^-23 each, 3000 × 3000 pairs: about 1)

@@ -7,21 +7,33 @@ import separatrix as sx
 from separatrix.engine import Rounding, frame_of
 from separatrix.errors import ParameterError
 
-BASE = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1, 2), sx.Learner(0.5, 7), 16, 5, sx.Measure(("risk",), 100, 2))
+BASE = sx.Trial(
+    sx.SignalTask(4, 3, 0.3), sx.CNN(1, 2), sx.Learner(0.5, 7), 16, 5, sx.Measure(("risk",), 100, 2)
+)
 
 
 def test_the_identity_of_a_trial_is_stable():
-    # A fixed hash, on purpose: ledgers on users' disks find their rows by it. If this fails, either a field was renamed or
-    # got another default (then old rows are recomputed: is that wanted?) or the meaning of a trial changed (then REVISION must be raised as well).
+    # A fixed hash, on purpose: ledgers on users' disks find their rows by it. If this fails, either
+    # a field was renamed or got another default (then old rows are recomputed: is that wanted?) or
+    # the meaning of a trial changed (then REVISION must be raised as well).
     assert BASE.identity == "c61ac22ec4b11f0336ceeae16a9b2c12"
-    again = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1, 2), sx.Learner(0.5, 7), 16, 5, sx.Measure(("risk",), 100, 2))
+    again = sx.Trial(
+        sx.SignalTask(4, 3, 0.3),
+        sx.CNN(1, 2),
+        sx.Learner(0.5, 7),
+        16,
+        5,
+        sx.Measure(("risk",), 100, 2),
+    )
     assert again.identity == BASE.identity
 
 
 def test_other_seeds_are_the_same_trials_as_those_made_one_by_one():
     seeds = [0, 1, 7, 2**31]
     for base in (BASE, BASE.replace(seed=0)):
-        for quick, slow in zip(base.at_seeds(seeds), [base.replace(seed=seed) for seed in seeds], strict=True):
+        for quick, slow in zip(
+            base.at_seeds(seeds), [base.replace(seed=seed) for seed in seeds], strict=True
+        ):
             assert quick == slow
             assert hash(quick) == hash(slow)
             assert (quick.identity, quick.row_head()) == (slow.identity, slow.row_head())
@@ -31,34 +43,79 @@ def test_other_seeds_are_the_same_trials_as_those_made_one_by_one():
 
 
 CHANGES = {
-    "task": [sx.SignalTask(5, 3, 0.3), sx.SignalTask(4, 4, 0.3), sx.SignalTask(4, 3, 0.31), sx.SignalTask(4, 3, 0.3, position="fixed"),
-             sx.SignalTask(4, 3, 0.3, signals=2), sx.SignalTask(4, 3, 0.3, signals=2, label="product"),
-             sx.SignalTask(4, 3, 0.3, distribution="laplace"), sx.SignalTask(4, 3, 0.3, unevenness=0.0),
-             sx.SignalTask(4, 3, 0.3, dependence=0.0), sx.PatternTask(4, 3), sx.PatternTask(5, 3), sx.PatternTask(4, 2),
-             sx.PatternTask(4, 3, start=1), sx.PatternTask(4, 3, rule="random"), sx.PatternTask(4, 3, rule="random", rule_seed=1),
-             sx.PatternTask(4, 1, rule="table", table=(1, -1)), sx.PatternTask(4, 3, probability=0.4), sx.PatternTask(4, 3, spread=True),
-             sx.PatternTask(4, 3, hidden=True)],
-    "network": [sx.CNN(2, 2), sx.CNN(1, 3), sx.LCN(1, 2), sx.FCN(2), sx.CNN(1, 2, stride=2), sx.CNN(1, 2, activation=sx.Tanh()),
-                sx.CNN(1, 2, activation=sx.LSA(0.1)), sx.CNN(1, 2, activation=sx.LSA(0.2)), sx.CNN(1, 2, readout="pooled"),
-                sx.CNN(1, 2, bias=False), sx.CNN(1, 2, offset=True), sx.CNN(1, 2, initial=sx.Initial("normal")),
-                sx.CNN(1, 2, initial=sx.Initial(scale=1.0)), sx.CNN(1, 2, initial=sx.Initial(readout=0.5)), sx.FCN(8, start=sx.CNN(1, 2)),
-                sx.FCN(8, start=sx.CNN(1, 2, initial=sx.Initial(scale=1.0)))],
-    "learner": [sx.Learner(0.6, 7), sx.Learner(0.5, 8), sx.Learner(sx.Ramp(0.5, 0.5), 7), sx.Learner(sx.Stages(0.5, 0.5), 7),
-                sx.Learner(0.5, 7, "hinge"), sx.Learner(0.5, 7, batch=4), sx.Learner(0.5, 7, optimizer="adam"),
-                sx.Learner(0.5, 7, options=(("momentum", 0.5),)), sx.Learner(0.5, 7, projection="ball"),
-                sx.Learner(0.5, 7, train=("weights",)), sx.Learner(0.5, 7, stop=sx.Stop(target=0.1)),
-                sx.Learner(0.5, 7, stop=sx.Stop(metric="loss")), sx.Learner(0.5, 7, stop=sx.Stop(plateau=0.1)),
-                sx.Learner(0.5, 7, stop=sx.Stop(patience=4)), sx.Learner(0.5, 7, stop=sx.Stop(ceiling=10.0))],
+    "task": [
+        sx.SignalTask(5, 3, 0.3),
+        sx.SignalTask(4, 4, 0.3),
+        sx.SignalTask(4, 3, 0.31),
+        sx.SignalTask(4, 3, 0.3, position="fixed"),
+        sx.SignalTask(4, 3, 0.3, signals=2),
+        sx.SignalTask(4, 3, 0.3, signals=2, label="product"),
+        sx.SignalTask(4, 3, 0.3, distribution="laplace"),
+        sx.SignalTask(4, 3, 0.3, unevenness=0.0),
+        sx.SignalTask(4, 3, 0.3, dependence=0.0),
+        sx.PatternTask(4, 3),
+        sx.PatternTask(5, 3),
+        sx.PatternTask(4, 2),
+        sx.PatternTask(4, 3, start=1),
+        sx.PatternTask(4, 3, rule="random"),
+        sx.PatternTask(4, 3, rule="random", rule_seed=1),
+        sx.PatternTask(4, 1, rule="table", table=(1, -1)),
+        sx.PatternTask(4, 3, probability=0.4),
+        sx.PatternTask(4, 3, spread=True),
+        sx.PatternTask(4, 3, hidden=True),
+    ],
+    "network": [
+        sx.CNN(2, 2),
+        sx.CNN(1, 3),
+        sx.LCN(1, 2),
+        sx.FCN(2),
+        sx.CNN(1, 2, stride=2),
+        sx.CNN(1, 2, activation=sx.Tanh()),
+        sx.CNN(1, 2, activation=sx.LSA(0.1)),
+        sx.CNN(1, 2, activation=sx.LSA(0.2)),
+        sx.CNN(1, 2, readout="pooled"),
+        sx.CNN(1, 2, bias=False),
+        sx.CNN(1, 2, offset=True),
+        sx.CNN(1, 2, initial=sx.Initial("normal")),
+        sx.CNN(1, 2, initial=sx.Initial(scale=1.0)),
+        sx.CNN(1, 2, initial=sx.Initial(readout=0.5)),
+        sx.FCN(8, start=sx.CNN(1, 2)),
+        sx.FCN(8, start=sx.CNN(1, 2, initial=sx.Initial(scale=1.0))),
+    ],
+    "learner": [
+        sx.Learner(0.6, 7),
+        sx.Learner(0.5, 8),
+        sx.Learner(sx.Ramp(0.5, 0.5), 7),
+        sx.Learner(sx.Stages(0.5, 0.5), 7),
+        sx.Learner(0.5, 7, "hinge"),
+        sx.Learner(0.5, 7, batch=4),
+        sx.Learner(0.5, 7, optimizer="adam"),
+        sx.Learner(0.5, 7, options=(("momentum", 0.5),)),
+        sx.Learner(0.5, 7, projection="ball"),
+        sx.Learner(0.5, 7, train=("weights",)),
+        sx.Learner(0.5, 7, stop=sx.Stop(target=0.1)),
+        sx.Learner(0.5, 7, stop=sx.Stop(metric="loss")),
+        sx.Learner(0.5, 7, stop=sx.Stop(plateau=0.1)),
+        sx.Learner(0.5, 7, stop=sx.Stop(patience=4)),
+        sx.Learner(0.5, 7, stop=sx.Stop(ceiling=10.0)),
+    ],
     "samples": [15, 17],
     "seed": [0, 6],
-    "measure": [sx.Measure(("loss",), 100, 2), sx.Measure(("risk",), 101, 2), sx.Measure(("risk",), 100, 3),
-                sx.Measure(("risk",), 100, 2, "log")],
+    "measure": [
+        sx.Measure(("loss",), 100, 2),
+        sx.Measure(("risk",), 101, 2),
+        sx.Measure(("risk",), 100, 3),
+        sx.Measure(("risk",), 100, 2, "log"),
+    ],
     "precision": ["tf32"],
-}  # fmt: skip
+}
 
 
 def test_the_identity_changes_with_every_field_of_every_part():
-    trials = [BASE, *(BASE.replace(**{name: item}) for name, items in CHANGES.items() for item in items)]
+    trials = [
+        BASE,
+        *(BASE.replace(**{name: item}) for name, items in CHANGES.items() for item in items),
+    ]
     assert len({trial.identity for trial in trials}) == len(trials)
     assert set(CHANGES) == {name for name in BASE.describe() if name != "type"}
 

@@ -16,9 +16,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from separatrix.data import Labelled, as_labelled, read_labelled
+    from separatrix.diagnose import Diagnosis, diagnose
     from separatrix.engine import Device, Lab, Ledger, Measure, Plan, Sweep, Table, Trial
     from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
-    from separatrix.learners import Constant, Learner, Ramp, Schedule, Stages, Status, Stop, two_step
+    from separatrix.learners import (
+        Constant,
+        Learner,
+        Ramp,
+        Schedule,
+        Stages,
+        Status,
+        Stop,
+        two_step,
+    )
     from separatrix.networks import (
         CNN,
         FCN,
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
         Views,
         distance,
         embed,
-    )  # fmt: skip
+    )
     from separatrix.notes import Note
     from separatrix.probes import (
         PROBES,
@@ -45,37 +55,136 @@ if TYPE_CHECKING:
         top_eigenvalues,
     )
     from separatrix.spec import Spec, choice, size, static, value
-    from separatrix.diagnose import Diagnosis, diagnose
-    from separatrix.tasks import ConeTask, DigitSequenceTask, ImageRegressionTask, ImageTask, PatchSphereTask, PatternTask, RepeatedPointTask, Sample, SignalTask, SphereTask, Task, VocabularyTask
+    from separatrix.tasks import (
+        ConeTask,
+        DigitSequenceTask,
+        ImageRegressionTask,
+        ImageTask,
+        PatchSphereTask,
+        PatternTask,
+        RepeatedPointTask,
+        Sample,
+        SignalTask,
+        SphereTask,
+        Task,
+        VocabularyTask,
+    )
 
-# Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps this list and the one above equal.
+# Names are imported when first used, so that `separatrix --help` need not load JAX. A test keeps
+# this list and the one above equal.
 _HOMES = {
     "data": ["Labelled", "as_labelled", "read_labelled"],
     "engine": ["Device", "Lab", "Ledger", "Measure", "Plan", "Sweep", "Table", "Trial"],
     "errors": ["ParameterError", "SeparatrixError", "UnknownNameError"],
     "learners": ["Constant", "Learner", "Ramp", "Schedule", "Stages", "Status", "Stop", "two_step"],
     "networks": [
-        "CNN", "FCN", "LCN", "LSA", "Activation", "ClippedReLU", "Initial", "Network", "Params", "ReLU", "Tanh", "Views", "distance",
+        "CNN",
+        "FCN",
+        "LCN",
+        "LSA",
+        "Activation",
+        "ClippedReLU",
+        "Initial",
+        "Network",
+        "Params",
+        "ReLU",
+        "Tanh",
+        "Views",
+        "distance",
         "embed",
     ],
     "notes": ["Note"],
-    "probes": ["PROBES", "Moment", "block_eigenvalues", "largest_eigenvalue", "probe", "top_eigenvalues"],
+    "probes": [
+        "PROBES",
+        "Moment",
+        "block_eigenvalues",
+        "largest_eigenvalue",
+        "probe",
+        "top_eigenvalues",
+    ],
     "spec": ["Spec", "choice", "size", "static", "value"],
     "diagnose": ["Diagnosis", "diagnose"],
     "tasks": [
-        "ConeTask", "DigitSequenceTask", "ImageRegressionTask", "ImageTask", "PatchSphereTask", "PatternTask", "RepeatedPointTask", "Sample",
-        "SignalTask", "SphereTask", "Task", "VocabularyTask",
+        "ConeTask",
+        "DigitSequenceTask",
+        "ImageRegressionTask",
+        "ImageTask",
+        "PatchSphereTask",
+        "PatternTask",
+        "RepeatedPointTask",
+        "Sample",
+        "SignalTask",
+        "SphereTask",
+        "Task",
+        "VocabularyTask",
     ],
-}  # fmt: skip
+}
 
 __all__ = [
-    "CNN", "FCN", "LCN", "LSA", "PROBES", "Activation", "ClippedReLU", "ConeTask", "Constant", "Device", "Diagnosis", "DigitSequenceTask",
-    "ImageRegressionTask", "ImageTask", "Initial", "Lab", "Labelled", "Learner", "Ledger", "Measure", "Moment", "Network", "Note", "ParameterError", "Params", "PatchSphereTask",
-    "PatternTask", "Plan", "Ramp", "ReLU", "RepeatedPointTask", "Sample", "Schedule", "SeparatrixError", "SignalTask", "Spec",
-    "SphereTask", "Stages", "Status", "Stop", "Sweep", "Table", "Tanh", "Task", "Trial", "UnknownNameError", "Views",
-    "VocabularyTask", "__version__", "as_labelled", "block_eigenvalues", "choice", "diagnose", "distance", "embed", "largest_eigenvalue", "probe", "read_labelled", "size",
-    "static", "top_eigenvalues", "two_step", "value",
-]  # fmt: skip
+    "CNN",
+    "FCN",
+    "LCN",
+    "LSA",
+    "PROBES",
+    "Activation",
+    "ClippedReLU",
+    "ConeTask",
+    "Constant",
+    "Device",
+    "Diagnosis",
+    "DigitSequenceTask",
+    "ImageRegressionTask",
+    "ImageTask",
+    "Initial",
+    "Lab",
+    "Labelled",
+    "Learner",
+    "Ledger",
+    "Measure",
+    "Moment",
+    "Network",
+    "Note",
+    "ParameterError",
+    "Params",
+    "PatchSphereTask",
+    "PatternTask",
+    "Plan",
+    "Ramp",
+    "ReLU",
+    "RepeatedPointTask",
+    "Sample",
+    "Schedule",
+    "SeparatrixError",
+    "SignalTask",
+    "Spec",
+    "SphereTask",
+    "Stages",
+    "Status",
+    "Stop",
+    "Sweep",
+    "Table",
+    "Tanh",
+    "Task",
+    "Trial",
+    "UnknownNameError",
+    "Views",
+    "VocabularyTask",
+    "__version__",
+    "as_labelled",
+    "block_eigenvalues",
+    "choice",
+    "diagnose",
+    "distance",
+    "embed",
+    "largest_eigenvalue",
+    "probe",
+    "read_labelled",
+    "size",
+    "static",
+    "top_eigenvalues",
+    "two_step",
+    "value",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,8 @@
 """One sentence for everything a user can get wrong.
 
-Every error that a user can cause is a `SeparatrixError` whose message is one sentence that names the offending value and
-what is allowed; the command line prints that sentence and exits with status 1. Parameter errors all have one form:
+Every error that a user can cause is a `SeparatrixError` whose message is one sentence that names
+the offending value and what is allowed; the command line prints that sentence and exits with status
+1. Parameter errors all have one form:
 
     the `noise` of SignalTask must be a number > 0, got -1.0
 """
@@ -74,7 +75,9 @@ def _bounds(low: float | None, high: float | None, open_low: bool = False) -> st
     return ""
 
 
-def check_integer(owner: str, name: str, value: Any, low: int | None = None, high: int | None = None) -> None:
+def check_integer(
+    owner: str, name: str, value: Any, low: int | None = None, high: int | None = None
+) -> None:
     """Raise `ParameterError` unless `value` is an integer in [low, high].
 
     >>> check_integer("PatternTask", "window", 0, low=1, high=8)
@@ -82,12 +85,24 @@ def check_integer(owner: str, name: str, value: Any, low: int | None = None, hig
     separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got 0
     """
     good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not good or (low is not None and int(value) < low) or (high is not None and int(value) > high):
+    if (
+        not good
+        or (low is not None and int(value) < low)
+        or (high is not None and int(value) > high)
+    ):
         raise ParameterError(owner, name, f"an integer{_bounds(low, high)}", value)
 
 
-def check_number(owner: str, name: str, value: Any, low: float | None = None, high: float | None = None, open_low: bool = False) -> None:
-    """Raise `ParameterError` unless `value` is a finite number in [low, high] (or (low, high] with `open_low`).
+def check_number(
+    owner: str,
+    name: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    open_low: bool = False,
+) -> None:
+    """Raise `ParameterError` unless `value` is a finite number in [low, high] (or (low, high] with
+    `open_low`).
 
     >>> check_number("SignalTask", "noise", 0.0, low=0, open_low=True)
     Traceback (most recent call last):

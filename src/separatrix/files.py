@@ -33,7 +33,8 @@ def explained(doing: str) -> Iterator[None]:
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Have `write` make a file under a temporary name, then put it in place: readers see the old file or the new one, whole.
+    """Have `write` make a file under a temporary name, then put it in place: readers see the old
+    file or the new one, whole.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -73,10 +74,12 @@ def write_json(path: Path, value: Any) -> None:
 
 @contextlib.contextmanager
 def alone(file: Path, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock on `file` if nobody else does (or once nobody does, with `wait`); whether it is held.
+    """Hold a lock on `file` if nobody else does (or once nobody does, with `wait`); whether it is
+    held.
 
-    The lock ends with the process, however that ends. Where locks or writing are not possible nothing is held: what is done under
-    a lock must be safe without it, and the lock only saves work.
+    The lock ends with the process, however that ends. Where locks or writing are not possible
+    nothing is held: what is done under a lock must be safe without it, and the lock only saves
+    work.
 
     >>> import tempfile
     >>> lock = Path(tempfile.mkdtemp()) / ".lock"

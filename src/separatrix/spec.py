@@ -1,12 +1,16 @@
 """Specs: the plain values that say what a trial is.
 
-A `Spec` is a frozen collection of plain values — a task, a network, a learner. It can be hashed, written as JSON, compared,
-and read by a compiled program. Its fields are of three kinds, and the kind decides what the compiler sees:
+A `Spec` is a frozen collection of plain values — a task, a network, a learner. It can be hashed,
+written as JSON, compared, and read by a compiled program. Its fields are of three kinds, and the
+kind decides what the compiler sees:
 
-- a **size** (`size()`): an integer that shapes arrays. A program may be compiled for a larger *frame* and told the true size
-  as a traced number, so that one program serves many sizes (padding and masking).
-- a **value** (`value()`): a number that enters the arithmetic. Traced: trials that differ only in values share a program.
-- everything else (`static()`, `choice()`): structure. Trials that differ in structure need different programs.
+- a **size** (`size()`): an integer that shapes arrays. A program may be compiled for a larger
+  *frame* and told the true size as a traced number, so that one program serves many sizes (padding
+  and masking).
+- a **value** (`value()`): a number that enters the arithmetic. Traced: trials that differ only in
+  values share a program.
+- everything else (`static()`, `choice()`): structure. Trials that differ in structure need
+  different programs.
 """
 
 import dataclasses
@@ -23,11 +27,19 @@ from typing import Any, Self
 import equinox as eqx
 import numpy as np
 
-from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
+from separatrix.errors import (
+    ParameterError,
+    SeparatrixError,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 
 def _canonical(kind: type, number: type) -> Callable[[Any], Any]:
-    """A converter that makes 1 and 1.0, or NumPy's scalars, the same value; what is no number is left for the check."""
+    """A converter that makes 1 and 1.0, or NumPy's scalars, the same value; what is no number is
+    left for the check.
+    """
 
     def convert(given: Any) -> Any:
         if isinstance(given, number) and not isinstance(given, bool):
@@ -53,7 +65,9 @@ def size(low: int = 1, high: int | None = None, default: Any = dataclasses.MISSI
     Traceback (most recent call last):
     separatrix.errors.ParameterError: the `length` of Line must be an integer >= 1, got 0
     """
-    return eqx.field(converter=as_integer, default=default, metadata={"kind": "size", "low": low, "high": high})
+    return eqx.field(
+        converter=as_integer, default=default, metadata={"kind": "size", "low": low, "high": high}
+    )
 
 
 def value(
@@ -63,7 +77,8 @@ def value(
     open_low: bool = False,
     integer: bool = False,
 ) -> Any:
-    """A field for a number that enters the arithmetic; trials that differ only here share a program.
+    """A field for a number that enters the arithmetic; trials that differ only here share a
+    program.
 
     >>> class Noise(Spec):
     ...     scale: float = value(low=0, open_low=True)
@@ -75,15 +90,23 @@ def value(
     return eqx.field(converter=convert, default=default, metadata=metadata)
 
 
-def static(low: int | None = None, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
-    """A field for structure: an integer (checked when bounds are given), a flag, a tuple of plain values.
+def static(
+    low: int | None = None, high: int | None = None, default: Any = dataclasses.MISSING
+) -> Any:
+    """A field for structure: an integer (checked when bounds are given), a flag, a tuple of plain
+    values.
 
     >>> class Grid(Spec):
     ...     stride: int = static(low=1, default=1)
     >>> Grid().stride
     1
     """
-    return eqx.field(static=True, converter=as_integer, default=default, metadata={"kind": "static", "low": low, "high": high})
+    return eqx.field(
+        static=True,
+        converter=as_integer,
+        default=default,
+        metadata={"kind": "static", "low": low, "high": high},
+    )
 
 
 def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
@@ -121,7 +144,9 @@ class Spec(eqx.Module):
                 case "integer":
                     _check_below(63, owner, field.name, given, meta["low"], meta["high"])
                 case "value":
-                    check_number(owner, field.name, given, meta["low"], meta["high"], meta["open_low"])
+                    check_number(
+                        owner, field.name, given, meta["low"], meta["high"], meta["open_low"]
+                    )
                 case "choice":
                     check_choice(owner, field.name, given, meta["options"])
                 case "static":
@@ -137,7 +162,10 @@ class Spec(eqx.Module):
         self.check()
 
     def check(self) -> None:
-        """Rules that tie fields together: raise `ParameterError` here. Each field has been checked on its own before."""
+        """Rules that tie fields together: raise `ParameterError` here.
+
+        Each field has been checked on its own before.
+        """
 
     def describe(self) -> dict[str, Any]:
         """The spec as a dictionary of plain values, with its type's name first."""
@@ -149,7 +177,8 @@ class Spec(eqx.Module):
     def canonical(self) -> str:
         """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of.
 
-        Fields at their default are left out, so that a new option changes no identity and no random stream of what was there before.
+        Fields at their default are left out, so that a new option changes no identity and no random
+        stream of what was there before.
         """
 
         return kept(self, "canonical", lambda: _object(self.said()))
@@ -168,7 +197,9 @@ class Spec(eqx.Module):
         return parts
 
     def columns(self, prefix: str = "") -> dict[str, Any]:
-        """The spec as one level of dotted names, for the columns of a table (do not change it: it is shared)."""
+        """The spec as one level of dotted names, for the columns of a table (do not change it: it
+        is shared).
+        """
 
         def make() -> dict[str, Any]:
             out: dict[str, Any] = {f"{prefix}type": type(self).__name__}
@@ -178,7 +209,9 @@ class Spec(eqx.Module):
                     out |= item.columns(f"{prefix}{field.name}.")
                 else:
                     plain = _plain(item)
-                    out[prefix + field.name] = json.dumps(plain) if isinstance(plain, list) else plain
+                    out[prefix + field.name] = (
+                        json.dumps(plain) if isinstance(plain, list) else plain
+                    )
             return out
 
         return kept(self, f"columns {prefix}", make)
@@ -194,7 +227,8 @@ class Spec(eqx.Module):
         return dataclasses.replace(self, **changes)
 
     def varied(self, name: str, values: Iterable[Any]) -> list[Self]:
-        """Copies that differ in one integer field, made without checking the others again: a sweep has thousands of them.
+        """Copies that differ in one integer field, made without checking the others again: a sweep
+        has thousands of them.
 
         >>> import separatrix as sx
         >>> [stop.patience for stop in sx.Stop(target=0.1).varied("patience", [2, 3])]
@@ -217,11 +251,16 @@ class Spec(eqx.Module):
 
     def sizes(self) -> dict[str, int]:
         """The size fields and their values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.metadata.get("kind") == "size"}
+        return {
+            f.name: getattr(self, f.name)
+            for f in dataclasses.fields(self)
+            if f.metadata.get("kind") == "size"
+        }
 
 
 def digest(plain: Any) -> str:
-    """The identity of plain values: the first 32 hexadecimal digits of the SHA-256 of their canonical JSON.
+    """The identity of plain values: the first 32 hexadecimal digits of the SHA-256 of their
+    canonical JSON.
 
     >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     True
@@ -248,7 +287,8 @@ def _json(plain: Any) -> str:
 
 
 def settled(number: float) -> float:
-    """A computed constant to twelve digits: machines whose logarithms differ in the last digit then agree on what a trial is.
+    """A computed constant to twelve digits: machines whose logarithms differ in the last digit then
+    agree on what a trial is.
 
     >>> settled(1 / 3)
     0.333333333333
@@ -260,14 +300,16 @@ _KEPT: dict[int, dict[str, Any]] = {}
 
 
 def kept(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives, computed once: specs never change, and the parts of a sweep are shared by thousands of trials.
+    """What `make` gives, computed once: specs never change, and the parts of a sweep are shared by
+    thousands of trials.
 
     >>> import separatrix as sx
     >>> spec = sx.Stop(target=0.1)
     >>> kept(spec, "demo", lambda: 1), kept(spec, "demo", lambda: 2)
     (1, 1)
     """
-    # Beside the specs and not in them: an attribute would be part of the pytree that a program is compiled for.
+    # Beside the specs and not in them: an attribute would be part of the pytree that a program is
+    # compiled for.
     key = id(spec)
     if key not in _KEPT:
         _KEPT[key] = {"": weakref.ref(spec, lambda _: _KEPT.pop(key, None))}
@@ -295,7 +337,8 @@ def importable(spec: Spec) -> bool:
 
 
 def to_message(spec: Spec) -> dict[str, Any]:
-    """A spec with the addresses of its classes, for a worker process of this very run (never for stored files).
+    """A spec with the addresses of its classes, for a worker process of this very run (never for
+    stored files).
 
     >>> import separatrix as sx
     >>> from_message(to_message(sx.SignalTask(patches=2, dimension=3, noise=0.5))).dimension
@@ -318,7 +361,10 @@ def from_message(message: dict[str, Any]) -> Any:
     """
     module, name = message["class"].split(":")
     cls = getattr(importlib.import_module(module), name)
-    fields = {k: from_message(v) if "class" in v else _tupled(v["plain"]) for k, v in message["fields"].items()}
+    fields = {
+        k: from_message(v) if "class" in v else _tupled(v["plain"])
+        for k, v in message["fields"].items()
+    }
     return cls(**fields)
 
 
@@ -336,7 +382,9 @@ def _tupled(item: Any) -> Any:
     return tuple(_tupled(part) for part in item) if isinstance(item, list) else item
 
 
-def _check_below(bits: int, owner: str, name: str, item: Any, low: int | None, high: int | None) -> None:
+def _check_below(
+    bits: int, owner: str, name: str, item: Any, low: int | None, high: int | None
+) -> None:
     # Sizes are 32-bit integers in compiled programs, other integers 64-bit ones in the ledger.
     check_integer(owner, name, item, low, high)
     if item >= 2**bits:
@@ -357,8 +405,12 @@ def _check_plain(owner: str, name: str, item: Any) -> None:
     if isinstance(item, tuple):
         for part in item:
             _check_plain(owner, name, part)
-    elif not (item is None or isinstance(item, str | bool | int | float | np.integer | np.floating)):
-        raise ParameterError(owner, name, "plain values (numbers, strings, flags, or tuples of them)", item)
+    elif not (
+        item is None or isinstance(item, str | bool | int | float | np.integer | np.floating)
+    ):
+        raise ParameterError(
+            owner, name, "plain values (numbers, strings, flags, or tuples of them)", item
+        )
     elif isinstance(item, float | np.floating) and not math.isfinite(item):
         raise ParameterError(owner, name, "finite", item)
     elif isinstance(item, int | np.integer) and abs(int(item)) >= 2**63:

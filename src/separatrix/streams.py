@@ -2,13 +2,16 @@
 
 Two things that `jax.random` does not promise, and this laboratory needs:
 
-- JAX's threefry keys satisfy `fold_in(key, i) == split(key, n)[i]`, so streams told apart by small integers can overlap. Here
-  streams have names, and a trial's root keys come from a cryptographic hash of what the trial is.
-- The entry of a random array depends on the key and its own index alone: a larger array contains the smaller one. So padding
-  a trial to a larger program, or another batch, never changes what the trial sees.
+- JAX's threefry keys satisfy `fold_in(key, i) == split(key, n)[i]`, so streams told apart by small
+  integers can overlap. Here streams have names, and a trial's root keys come from a cryptographic
+  hash of what the trial is.
+- The entry of a random array depends on the key and its own index alone: a larger array contains
+  the smaller one. So padding a trial to a larger program, or another batch, never changes what the
+  trial sees.
 
-The generator is JAX's (threefry-2x32, 20 rounds; the tests compare them bit by bit), spelled out so that the counters are ours.
-In this spelling it also compiles and runs faster than `jax.random.normal` on a CPU (benchmarks/spellings.py).
+The generator is JAX's (threefry-2x32, 20 rounds; the tests compare them bit by bit), spelled out so
+that the counters are ours. In this spelling it also compiles and runs faster than
+`jax.random.normal` on a CPU (benchmarks/spellings.py).
 """
 
 import hashlib
@@ -27,7 +30,9 @@ from separatrix.spec import digest
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
-def threefry(key: Key[Array, ""], high: Any, low: Any) -> tuple[UInt32[Array, "..."], UInt32[Array, "..."]]:
+def threefry(
+    key: Key[Array, ""], high: Any, low: Any
+) -> tuple[UInt32[Array, "..."], UInt32[Array, "..."]]:
     """Two words of random bits for every 64-bit counter (high, low).
 
     >>> import jax, jax.numpy as jnp
@@ -49,7 +54,8 @@ def threefry(key: Key[Array, ""], high: Any, low: Any) -> tuple[UInt32[Array, ".
 
 
 def root_words(*parts: Any) -> np.ndarray:
-    """Two 32-bit words from the hash of plain values: the seed material of a root key (computed on the host).
+    """Two 32-bit words from the hash of plain values: the seed material of a root key (computed on
+    the host).
 
     >>> root_words("data", 0).dtype
     dtype('uint32')
@@ -90,9 +96,10 @@ def numbered(key: Key[Array, ""], index: Any) -> Key[Array, ""]:
 def _mixed(key: Key[Array, ""], high: Any, low: Any) -> Key[Array, ""]:
     """Another key for every 64-bit code (high, low).
 
-    A counter-based generator gives independent streams for keys that merely differ, so a key need not be made by the generator
-    itself, 20 rounds that every program would have to compile. For each code this is a bijection of the key and for each key
-    one of the code; the multiplications (by odd numbers) keep "a" under "b" apart from "b" under "a".
+    A counter-based generator gives independent streams for keys that merely differ, so a key need
+    not be made by the generator itself, 20 rounds that every program would have to compile. For
+    each code this is a bijection of the key and for each key one of the code; the multiplications
+    (by odd numbers) keep "a" under "b" apart from "b" under "a".
     """
     words = jax.random.key_data(key)
     b = words[1] * jnp.uint32(0x85EBCA77) + jnp.asarray(low, jnp.uint32)
@@ -102,8 +109,11 @@ def _mixed(key: Key[Array, ""], high: Any, low: Any) -> Key[Array, ""]:
     return root_key(jnp.stack([a, b]))
 
 
-def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Independent draws: `sampler` turns 32 random bits into a number, as `normal`, `uniform`, `sign` and `laplace` do.
+def draw(
+    sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[int, ...]
+) -> Float[Array, "..."]:
+    """Independent draws: `sampler` turns 32 random bits into a number, as `normal`, `uniform`,
+    `sign` and `laplace` do.
 
     >>> import jax
     >>> small = draw(normal, jax.random.key(0), (2, 3))
@@ -111,12 +121,17 @@ def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[in
     >>> bool((large[:2, :3] == small).all())
     True
     """
-    # Each index becomes a 64-bit counter in a way that does not depend on the shape: the first axis has 32 bits to itself where
-    # there are at most three axes, all others 16.
+    # Each index becomes a 64-bit counter in a way that does not depend on the shape: the first axis
+    # has 32 bits to itself where there are at most three axes, all others 16.
     limits = (2**32, 2**16, 2**16) if len(shape) <= 3 else (2**16,) * 4
     if len(shape) > 4 or any(n > limit for n, limit in zip(shape, limits)):
-        raise SeparatrixError(f"cannot draw an array of shape {shape}: axes may have {limits} entries")
-    axes = [jnp.arange(n, dtype=jnp.uint32).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+        raise SeparatrixError(
+            f"cannot draw an array of shape {shape}: axes may have {limits} entries"
+        )
+    axes = [
+        jnp.arange(n, dtype=jnp.uint32).reshape(-1, *(1,) * (len(shape) - 1 - i))
+        for i, n in enumerate(shape)
+    ]
     pad = jnp.zeros((1,) * len(shape), jnp.uint32)
     first, *rest = axes
     if len(shape) == 4:
@@ -124,8 +139,9 @@ def draw(sampler: Callable[[Array], Array], key: Key[Array, ""], shape: tuple[in
     second, third = [*rest, pad, pad][:2]
     low = jnp.broadcast_to((second << 16) | third, shape)
     bits = threefry(key, jnp.broadcast_to(first, shape), low)[0]
-    # Without the barriers a GPU's compiler copies generator and sampler, operation by operation, into everything that uses the numbers;
-    # deciding about that took up to nine tenths of the time to compile.
+    # Without the barriers a GPU's compiler copies generator and sampler, operation by operation,
+    # into everything that uses the numbers; deciding about that took up to nine tenths of the time
+    # to compile.
     return jax.lax.optimization_barrier(sampler(jax.lax.optimization_barrier(bits)))
 
 

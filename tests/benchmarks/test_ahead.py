@@ -30,7 +30,9 @@ def test_a_loop_is_counted_and_what_follows_the_end_is_not(ahead):
     assert ahead.counted(SASS) == (3, 1, 2)
 
 
-@pytest.mark.parametrize(("given", "sentence"), [(["--shapes", "cube"], "the shapes must be among")])
+@pytest.mark.parametrize(
+    ("given", "sentence"), [(["--shapes", "cube"], "the shapes must be among")]
+)
 def test_nonsense_gets_a_sentence(ahead, monkeypatch, capsys, given, sentence):
     monkeypatch.setattr("sys.argv", ["ahead.py", *given])
     with pytest.raises(SystemExit):

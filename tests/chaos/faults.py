@@ -1,4 +1,6 @@
-"""The faults: each disturbs one run, has it resumed, and says in a few words what was seen; an assertion fails where a row is lost."""
+"""The faults: each disturbs one run, has it resumed, and says in a few words what was seen; an
+assertion fails where a row is lost.
+"""
 
 import contextlib
 import os
@@ -32,7 +34,8 @@ def driver_killed(bench, rng):
     seconds = bench.whole(HERE).seconds
 
     def moment(command):
-        # Of a run's time most is its beginning; so a number of parts is drawn, and some time after the last of them.
+        # Of a run's time most is its beginning; so a number of parts is drawn, and some time after
+        # the last of them.
         if wanted == 0:
             time.sleep(rng.uniform(0, seconds))
         elif command.until(lambda: len(parts_of(folder)) >= wanted):
@@ -83,7 +86,10 @@ def killed_while_packing(bench, rng):
     command.signal()
     command.finish()
     left = len(parts_of(folder))
-    assert sorted(Ledger(folder / "out").read().arrow.to_pylist(), key=lambda row: row["number"]) == wanted
+    assert (
+        sorted(Ledger(folder / "out").read().arrow.to_pylist(), key=lambda row: row["number"])
+        == wanted
+    )
     shutil.rmtree(folder)
     return f"{left} parts left"
 
@@ -95,9 +101,19 @@ def dask_worker_killed(bench, rng):
     command = bench.zygote.start(argv, folder)
 
     def workers():
-        below = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout.splitlines()
-        clusters = {line.split()[0] for line in below if "separatrix.engine.execute.embedded" in line and line.split()[1] == str(command.pid)}
-        return [int(line.split()[0]) for line in below if line.split()[1] in clusters and "spawn_main" in line]
+        below = subprocess.run(
+            ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        clusters = {
+            line.split()[0]
+            for line in below
+            if "separatrix.engine.execute.embedded" in line and line.split()[1] == str(command.pid)
+        }
+        return [
+            int(line.split()[0])
+            for line in below
+            if line.split()[1] in clusters and "spawn_main" in line
+        ]
 
     hit = command.until(lambda: len(workers()) == 2 and parts_of(folder), every=0.05)
     if hit:
@@ -112,7 +128,9 @@ def dask_worker_killed(bench, rng):
 def disk_full(bench, rng):
     """the disk is full: files cannot grow beyond some size"""
     folder = bench.folder()
-    code, said = bench.zygote.start(HERE, folder, limit_files=rng.choice([100, 3000, 6000, 15000])).finish()
+    code, said = bench.zygote.start(
+        HERE, folder, limit_files=rng.choice([100, 3000, 6000, 15000])
+    ).finish()
     assert code == 1, said
     assert said.startswith("separatrix: cannot write "), said
     assert said.count("\n") == 1, said
@@ -123,7 +141,10 @@ def small_disk(bench, rng):
     """a disk of 64 KiB (a tmpfs) fills up"""
     folder = bench.folder()
     (folder / "out").mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder / "out")], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder / "out")],
+        capture_output=True,
+    ).returncode:
         return "not tried: no right to mount"
     try:
         code, said = bench.zygote.start(HERE, folder).finish()
@@ -143,7 +164,9 @@ def read_only_folder(bench, rng):
     """the output folder is read-only (a tmpfs)"""
     folder = bench.folder()
     (folder / "out").mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder / "out")], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder / "out")], capture_output=True
+    ).returncode:
         return "not tried: no right to mount"
     try:
         code, said = bench.zygote.start(HERE, folder).finish()
@@ -189,7 +212,9 @@ def device_memory(bench, rng):
     room = rng.choice([1, 5, 20])
     code, said = bench.zygote.start(HERE, folder, small_device=room).finish()
     assert code == 0, said
-    assert [row["trial"] for row in rows_of(folder)] == [row["trial"] for row in bench.whole(HERE).rows]
+    assert [row["trial"] for row in rows_of(folder)] == [
+        row["trial"] for row in bench.whole(HERE).rows
+    ]
     shutil.rmtree(folder)
     return f"batches of 64 halved until {room} fit"
 
@@ -238,7 +263,9 @@ def part_truncated(bench, rng):
 def _mended(bench, folder, part):
     code, said = bench.zygote.start(HERE, folder).finish()
     assert code == 0 or "was not written by separatrix" in said, said
-    if code:  # the changed bit was in the mark by which a part is known: the file is named, and is the user's to move
+    # The changed bit was in the mark by which a part is known: the file is named, and is the user's
+    # to move
+    if code:
         assert part.name in said
         part.unlink()
         code, said = bench.zygote.start(HERE, folder).finish()
@@ -255,6 +282,14 @@ def _mended(bench, folder, part):
 # Fault, and how often of a hundred runs it is tried; the first four are kills with signal 9.
 KILLS = {driver_killed: 45, killed_while_writing: 30, worker_killed: 15, killed_while_packing: 10}
 OTHERS = {
-    dask_worker_killed: 2, disk_full: 4, small_disk: 1, read_only_folder: 1, clock_jumps: 2, two_at_once: 5, device_memory: 3,
-    ctrl_c_twice: 5, part_corrupted: 20, part_truncated: 10,
-}  # fmt: skip
+    dask_worker_killed: 2,
+    disk_full: 4,
+    small_disk: 1,
+    read_only_folder: 1,
+    clock_jumps: 2,
+    two_at_once: 5,
+    device_memory: 3,
+    ctrl_c_twice: 5,
+    part_corrupted: 20,
+    part_truncated: 10,
+}

@@ -1,4 +1,6 @@
-"""What the faults share: a small real study, the undisturbed run of it, and how a disturbed one is compared with that."""
+"""What the faults share: a small real study, the undisturbed run of it, and how a disturbed one is
+compared with that.
+"""
 
 import dataclasses
 import json
@@ -15,7 +17,15 @@ from separatrix.engine import Ledger
 
 TRIALS = 24
 CHANGES = ("seeds=8", "steps=4", "patches=3", "dimension=3", "samples=30")  # trials of milliseconds
-STUDY = ("run", "signal-first", "--scale", "quick", *(word for change in CHANGES for word in ("--set", change)), "--out", "out")
+STUDY = (
+    "run",
+    "signal-first",
+    "--scale",
+    "quick",
+    *(word for change in CHANGES for word in ("--set", change)),
+    "--out",
+    "out",
+)
 HERE = (*STUDY, "--workers", "0")
 WORKERS = (*STUDY, "--workers", "2")
 
@@ -24,10 +34,18 @@ class Zygote:
     """The process whose forks are the commands."""
 
     def __init__(self, cache):
-        environ = dict(os.environ) | {"JAX_PLATFORMS": "cpu", "SEPARATRIX_CACHE": str(cache), "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+        environ = dict(os.environ) | {
+            "JAX_PLATFORMS": "cpu",
+            "SEPARATRIX_CACHE": str(cache),
+            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        }
         script = Path(__file__).with_name("zygote.py")
         self.process = subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ
+            [sys.executable, str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environ,
         )
 
     def ask(self, **order):
@@ -68,7 +86,10 @@ class Command:
         found = []
         for entry in Path("/proc").iterdir():
             try:
-                if entry.name.isdigit() and int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == self.pid:
+                if (
+                    entry.name.isdigit()
+                    and int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == self.pid
+                ):
                     found.append(int(entry.name))
             except OSError:
                 pass
@@ -95,7 +116,10 @@ def rows_of(folder):
     """The rows of a run, without how long they took, sorted; and that no trial is there twice."""
     rows = Ledger(folder / "out").read().arrow.to_pylist()
     assert len({row["trial"] for row in rows}) == len(rows)
-    return sorted(({k: v for k, v in row.items() if k != "run.seconds"} for row in rows), key=lambda row: row["trial"])
+    return sorted(
+        ({k: v for k, v in row.items() if k != "run.seconds"} for row in rows),
+        key=lambda row: row["trial"],
+    )
 
 
 def parts_of(folder):
@@ -132,7 +156,9 @@ class Bench:
                 assert code == 0, said
                 assert f"{TRIALS} trials run" in said
             seconds = time.monotonic() - begin
-            self._whole[argv] = Whole(folder, seconds, rows_of(folder), (folder / "out" / "claims.json").read_bytes())
+            self._whole[argv] = Whole(
+                folder, seconds, rows_of(folder), (folder / "out" / "claims.json").read_bytes()
+            )
         return self._whole[argv]
 
     def close(self):
@@ -156,15 +182,25 @@ class Bench:
     def check(self, argv, folder):
         """Rows and claims are those of the undisturbed run."""
         assert rows_of(folder) == self.whole(argv).rows, "rows differ"
-        assert (folder / "out" / "claims.json").read_bytes() == self.whole(argv).claims, "claims differ"
+        assert (folder / "out" / "claims.json").read_bytes() == self.whole(argv).claims, (
+            "claims differ"
+        )
 
     def resume(self, argv, folder):
-        """Run the same command again: it computes what is missing, and that only; the number of trials that it found."""
-        kept = len(Ledger.open(folder / "out").done()) if (folder / "out" / "separatrix.json").exists() else 0
+        """Run the same command again: it computes what is missing, and that only; the number of
+        trials that it found.
+        """
+        kept = (
+            len(Ledger.open(folder / "out").done())
+            if (folder / "out" / "separatrix.json").exists()
+            else 0
+        )
         code, said = self.zygote.start(argv, folder).finish()
         assert code == 0, said
         computed = int(re.search(r"(\d+) trials run", said)[1])
-        assert computed == TRIALS - kept, f"{computed} trials run although {kept} of {TRIALS} were there"
+        assert computed == TRIALS - kept, (
+            f"{computed} trials run although {kept} of {TRIALS} were there"
+        )
         self.check(argv, folder)
         shutil.rmtree(folder)
         return kept

@@ -2,9 +2,10 @@
 
     python tests/chaos/run.py [--share 1.0] [--seed 0] [--page docs/chaos.md] [--kept FILE]
 
-A hundred runs of a small real study are each killed with signal 9 at a random moment and resumed; further runs meet full disks,
-jumping clocks, damaged files and company. Rows and claims must be those of an undisturbed run. Exit status 1 where one is not.
-With `--kept`, what was found of each fault is kept there, and the same command goes on after it.
+A hundred runs of a small real study are each killed with signal 9 at a random moment and resumed;
+further runs meet full disks, jumping clocks, damaged files and company. Rows and claims must be
+those of an undisturbed run. Exit status 1 where one is not. With `--kept`, what was found of each
+fault is kept there, and the same command goes on after it.
 """
 
 import argparse
@@ -26,7 +27,9 @@ class Kept(dict):
 
     def __init__(self, file):
         self.file = Path(file) if file else None
-        super().__init__(json.loads(self.file.read_text()) if self.file and self.file.exists() else {})
+        super().__init__(
+            json.loads(self.file.read_text()) if self.file and self.file.exists() else {}
+        )
 
     def __setitem__(self, name, found):
         super().__setitem__(name, found)
@@ -60,9 +63,13 @@ def lines_of(table):
     """A Markdown table."""
     lines = ["| what happens | runs | as undisturbed | what was seen |", "|---|--:|--:|---|"]
     for name, runs, good, seen, failure in table:
-        told = [f"{what} ({count})" for what, count in sorted(seen.items(), key=lambda item: -item[1])]
+        told = [
+            f"{what} ({count})" for what, count in sorted(seen.items(), key=lambda item: -item[1])
+        ]
         words = "; ".join(told if len(told) <= 4 else [*told[:4], f"and {len(told) - 4} more"])
-        lines.append(f"| {name} | {runs} | {good} | {words}{f' **{failure}**' if failure else ''} |")
+        lines.append(
+            f"| {name} | {runs} | {good} | {words}{f' **{failure}**' if failure else ''} |"
+        )
     return lines
 
 

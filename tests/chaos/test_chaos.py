@@ -17,7 +17,10 @@ from faults import (
 )
 from harness import Bench
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and looks at /proc")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and looks at /proc"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +33,18 @@ def bench(tmp_path_factory):
 @pytest.mark.parametrize(
     "fault, times",
     [
-        (driver_killed, 3), (killed_while_writing, 2), (killed_while_packing, 3), (disk_full, 1), (clock_jumps, 1), (two_at_once, 1),
-        (device_memory, 1), (part_corrupted, 3), (part_truncated, 2),
+        (driver_killed, 3),
+        (killed_while_writing, 2),
+        (killed_while_packing, 3),
+        (disk_full, 1),
+        (clock_jumps, 1),
+        (two_at_once, 1),
+        (device_memory, 1),
+        (part_corrupted, 3),
+        (part_truncated, 2),
     ],
     ids=lambda item: getattr(item, "__name__", None),
-)  # fmt: skip
+)
 def test_a_disturbed_run_comes_back_whole(bench, fault, times):
     rng = random.Random(fault.__name__)
     for _ in range(times):

@@ -1,7 +1,9 @@
-"""Starts `separatrix` commands quickly: everything is imported once, and each command runs in a fork of this process.
+"""Starts `separatrix` commands quickly: everything is imported once, and each command runs in a
+fork of this process.
 
-Reads one JSON object a line: {"argv": [...], "folder": ..., "hook": {...}} starts a command and prints its process number;
-{"wait": number} waits for it and prints its exit status. No JAX backend is started here, so that forks are whole.
+Reads one JSON object a line: {"argv": [...], "folder": ..., "hook": {...}} starts a command and
+prints its process number; {"wait": number} waits for it and prints its exit status. No JAX backend
+is started here, so that forks are whole.
 """
 
 import json
@@ -37,7 +39,9 @@ def small_device(batch):
 
     def run(self, trials, frame, size=1):
         if size > batch:
-            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 byte")
+            raise jax.errors.JaxRuntimeError(
+                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 byte"
+            )
         return real(self, trials, frame, size)
 
     Programs.run = run
@@ -53,7 +57,12 @@ def pack(folder):
     os._exit(0)
 
 
-HOOKS = {"limit_files": limit_files, "jump_clock": jump_clock, "small_device": small_device, "pack": pack}
+HOOKS = {
+    "limit_files": limit_files,
+    "jump_clock": jump_clock,
+    "small_device": small_device,
+    "pack": pack,
+}
 
 
 def child(order):

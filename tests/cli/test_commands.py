@@ -20,8 +20,30 @@ from separatrix.engine import Programs, lab
 from separatrix.errors import SeparatrixError
 from separatrix.studies import STUDIES
 
-TINY = ["--set", "patches=3", "--set", "dimension=4", "--set", "samples=40", "--set", "steps=4", "--set", "seeds=2"]
-READOUT = ["--set", "bits=6", "--set", "windows=2,3", "--set", "draws=300", "--set", "exact_draws=2", "--set", "rules=2"]
+TINY = [
+    "--set",
+    "patches=3",
+    "--set",
+    "dimension=4",
+    "--set",
+    "samples=40",
+    "--set",
+    "steps=4",
+    "--set",
+    "seeds=2",
+]
+READOUT = [
+    "--set",
+    "bits=6",
+    "--set",
+    "windows=2,3",
+    "--set",
+    "draws=300",
+    "--set",
+    "exact_draws=2",
+    "--set",
+    "rules=2",
+]
 ESCAPE = "\x1b"
 
 
@@ -36,7 +58,9 @@ def shared_programs():
 
 @pytest.fixture
 def cli(monkeypatch, tmp_path, capfd):
-    """Run a command in this process, in an empty folder: exit status, standard output, standard error."""
+    """Run a command in this process, in an empty folder: exit status, standard output, standard
+    error.
+    """
     monkeypatch.chdir(tmp_path)
     return lambda *argv: call(monkeypatch, capfd, argv)
 
@@ -64,13 +88,17 @@ def one_sentence(result, words, status=1):
 @pytest.fixture
 def no_report(monkeypatch):
     """For runs whose report is not looked at."""
-    monkeypatch.setattr("separatrix.report.write_report", lambda folder: Path(folder) / "report" / "index.html")
+    monkeypatch.setattr(
+        "separatrix.report.write_report", lambda folder: Path(folder) / "report" / "index.html"
+    )
 
 
 @pytest.fixture
 def two_studies(monkeypatch):
     """`verify` has no more than two studies to run, however many there are."""
-    monkeypatch.setattr(commands, "STUDIES", {name: STUDIES[name] for name in ("signal-first", "pattern-readout")})
+    monkeypatch.setattr(
+        commands, "STUDIES", {name: STUDIES[name] for name in ("signal-first", "pattern-readout")}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +106,21 @@ def finished(tmp_path_factory):
     """A folder with a finished tiny run of signal-first."""
     folder = tmp_path_factory.mktemp("finished") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["separatrix", "run", "signal-first", "--out", str(folder), "--workers", "0", "--quiet", *TINY])
+        patch.setattr(
+            sys,
+            "argv",
+            [
+                "separatrix",
+                "run",
+                "signal-first",
+                "--out",
+                str(folder),
+                "--workers",
+                "0",
+                "--quiet",
+                *TINY,
+            ],
+        )
         with pytest.raises(SystemExit) as end:
             main.main()
     assert not end.value.code
@@ -89,7 +131,15 @@ def finished(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "argv", [["--help"], ["--version"], ["run", "--help"], ["verify", "--help"], ["report", "--help"], ["doctor", "--help"]]
+    "argv",
+    [
+        ["--help"],
+        ["--version"],
+        ["run", "--help"],
+        ["verify", "--help"],
+        ["report", "--help"],
+        ["doctor", "--help"],
+    ],
 )
 def test_help_and_version_load_nothing_heavy(argv):
     check = (
@@ -101,10 +151,16 @@ def test_help_and_version_load_nothing_heavy(argv):
         "assert not heavy, heavy\n"
         "sys.exit(status)\n"
     )
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert ESCAPE not in done.stdout
-    assert sx.__version__ in done.stdout if argv == ["--version"] else "Usage: separatrix" in done.stdout
+    assert (
+        sx.__version__ in done.stdout
+        if argv == ["--version"]
+        else "Usage: separatrix" in done.stdout
+    )
 
 
 def test_list_names_every_study(cli):
@@ -116,7 +172,9 @@ def test_list_names_every_study(cli):
     assert (code, err) == (0, "")
     listed = json.loads(out)
     assert [each["name"] for each in listed] == list(STUDIES)
-    assert [claim["id"] for claim in listed[0]["claims"]] == [claim.id for claim in next(iter(STUDIES.values())).claims]
+    assert [claim["id"] for claim in listed[0]["claims"]] == [
+        claim.id for claim in next(iter(STUDIES.values())).claims
+    ]
 
 
 def test_workers_without_calibrate_are_refused(cli):
@@ -130,7 +188,10 @@ def test_doctor_finds_this_installation_sound(cli, monkeypatch):
     code, out, err = cli("doctor")
     assert (code, err) == (0, "")
     assert out.endswith("all is well\n")
-    monkeypatch.setattr("separatrix.cli.doctor.examine", lambda: {"separatrix": "0", "versions": {}, "problems": ["the disk is missing"]})
+    monkeypatch.setattr(
+        "separatrix.cli.doctor.examine",
+        lambda: {"separatrix": "0", "versions": {}, "problems": ["the disk is missing"]},
+    )
     code, out, err = cli("doctor", "--json")
     assert (code, err) == (1, "separatrix: the disk is missing\n")
     assert json.loads(out)["problems"] == ["the disk is missing"]
@@ -161,7 +222,9 @@ def test_run_prints_claims_on_stdout_and_chatter_on_stderr(cli, finished, no_rep
 
 def test_the_command_line_is_kept_with_the_claims(finished):
     claims = json.loads((finished / "claims.json").read_text())
-    assert {claim["command"].split()[:3] == ["separatrix", "run", "signal-first"] for claim in claims} == {True}
+    assert {
+        claim["command"].split()[:3] == ["separatrix", "run", "signal-first"] for claim in claims
+    } == {True}
     assert sx.engine.read_manifest(finished)[0]["command"] == claims[0]["command"]
 
 
@@ -174,22 +237,39 @@ def test_the_default_folder_is_named_after_study_and_scale(cli, tmp_path):
 
 def test_verify_runs_every_study(cli, finished, two_studies, no_report):
     shutil.copytree(finished, "out")
-    changes = [f"signal-first.{text}" for text in TINY[1::2]] + [f"pattern-readout.{text}" for text in READOUT[1::2]]
-    argv = ["verify", "--out", "out", "--workers", "0", "--json", *(word for text in changes for word in ("--set", text))]
+    changes = [f"signal-first.{text}" for text in TINY[1::2]] + [
+        f"pattern-readout.{text}" for text in READOUT[1::2]
+    ]
+    argv = [
+        "verify",
+        "--out",
+        "out",
+        "--workers",
+        "0",
+        "--json",
+        *(word for text in changes for word in ("--set", text)),
+    ]
     for _ in range(2):
         code, out, err = cli(*argv)
         assert (code, err) == (0, "0 trials run, 0 programs compiled\n")
         assert {claim["study"] for claim in json.loads(out)} == {"signal-first", "pattern-readout"}
 
 
-@pytest.mark.parametrize("budget, verdicts", [("0.001s", {"undecided"}), ("1s", {"supported", "refuted", "undecided"})])
+@pytest.mark.parametrize(
+    "budget, verdicts", [("0.001s", {"undecided"}), ("1s", {"supported", "refuted", "undecided"})]
+)
 def test_a_budget_ends_in_time(cli, no_report, budget, verdicts):
-    code, out, err = cli("run", "signal-first", "--out", "out", "--workers", "0", "--json", "--budget", budget, *TINY)
+    code, out, err = cli(
+        "run", "signal-first", "--out", "out", "--workers", "0", "--json", "--budget", budget, *TINY
+    )
     assert code == 0
     assert len(json.loads(out)) == 6
     assert {claim["verdict"] for claim in json.loads(out)} <= verdicts
     complete = sx.engine.read_manifest("out")[0]["complete"]
-    assert ("the budget ended before all trials were run: the same command with more time goes on" in err) == (not complete)
+    assert (
+        "the budget ended before all trials were run: the same command with more time goes on"
+        in err
+    ) == (not complete)
     assert budget == "1s" or not complete
 
 
@@ -204,7 +284,9 @@ def test_what_a_budget_left_out_follows_without_it(cli, finished, no_report):
     assert code == 0
     assert err == "1 trials run, 0 programs compiled\n"
     same = json.loads((finished / "claims.json").read_text())
-    assert [(c["id"], c["verdict"], c["evidence"]) for c in json.loads(out)] == [(c["id"], c["verdict"], c["evidence"]) for c in same]
+    assert [(c["id"], c["verdict"], c["evidence"]) for c in json.loads(out)] == [
+        (c["id"], c["verdict"], c["evidence"]) for c in same
+    ]
 
 
 def test_dry_run_prints_the_plan_and_writes_nothing(cli, tmp_path, finished, two_studies):
@@ -229,9 +311,14 @@ def test_a_calibration_is_kept_shown_and_used(cli, monkeypatch, tmp_path):
     from separatrix.engine.speed import ASSUMED
 
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))
-    times = tuple(calibration.Timed(kind, trial.learner.steps, 2.0, 0.1) for kind, trial in calibration.cases())
+    times = tuple(
+        calibration.Timed(kind, trial.learner.steps, 2.0, 0.1)
+        for kind, trial in calibration.cases()
+    )
     slow = dataclasses.replace(ASSUMED["cpu"], start=1000.0, measured=True)
-    monkeypatch.setattr(calibration, "calibrate", lambda device, show: calibration.Calibration(slow, times, 1))
+    monkeypatch.setattr(
+        calibration, "calibrate", lambda device, show: calibration.Calibration(slow, times, 1)
+    )
     dry = ["run", "signal-first", "--dry-run", "--workers", "2", *TINY]
     _, out, _ = cli(*dry)
     assert "not calibrated: `separatrix doctor --calibrate`" in out
@@ -255,7 +342,9 @@ def test_a_calibration_is_kept_shown_and_used(cli, monkeypatch, tmp_path):
 
 
 def test_another_seed_is_another_run(cli, finished):
-    _, out, _ = cli("run", "signal-first", "--dry-run", "--json", "--seed", "1", "--out", str(finished), *TINY)
+    _, out, _ = cli(
+        "run", "signal-first", "--dry-run", "--json", "--seed", "1", "--out", str(finished), *TINY
+    )
     assert json.loads(out)["signal-first"]["trials"] == 6
 
 
@@ -301,18 +390,42 @@ def test_report_on_what_is_not_a_run_is_one_sentence(cli, tmp_path, finished):
     [
         (["run", "signal-frist"], "there is no study `signal-frist`; did you mean `signal-first`"),
         (["run", ""], "there is no study ``"),
-        (["run", "signal-first", "--scale", "tiny"], "must be one of 'quick', 'laptop', 'full', got 'tiny'"),
-        (["run", "signal-first", "--budget", "soon"], "a budget must be a positive time such as 90s, 2m or 1h, got 'soon'"),
+        (
+            ["run", "signal-first", "--scale", "tiny"],
+            "must be one of 'quick', 'laptop', 'full', got 'tiny'",
+        ),
+        (
+            ["run", "signal-first", "--budget", "soon"],
+            "a budget must be a positive time such as 90s, 2m or 1h, got 'soon'",
+        ),
         (["run", "signal-first", "--budget", "0"], "a budget must be a positive time"),
         (["run", "signal-first", "--budget", "-5s"], "a budget must be a positive time"),
-        (["run", "signal-first", "--set", "seeds"], "a change must have the form study.setting=value, got 'seeds'"),
+        (
+            ["run", "signal-first", "--set", "seeds"],
+            "a change must have the form study.setting=value, got 'seeds'",
+        ),
         (["run", "signal-first", "--set", "seeds=many"], "must be an integer, got 'many'"),
         (["run", "signal-first", "--set", "seedz=1"], "did you mean `seed` or `seeds`?"),
-        (["run", "signal-first", "--set", "pattern-readout.bits=3"], "there is no study in this run `pattern-readout`"),
-        (["run", "signal-first", "--set", "seeds=0"], "the `seeds` of a study must be an integer in [1, 500000], got 0"),
-        (["run", "signal-first", "--set", "noise=-1"], "the `noise` of SignalTask must be a number > 0, got -1.0"),
-        (["run", "signal-first", "--set", "steps=0"], "the `steps` of Learner must be an integer >= 1, got 0"),
-        (["verify", "--set", "seeds=3"], "a change must name its study, as in signal-first.seeds=3"),
+        (
+            ["run", "signal-first", "--set", "pattern-readout.bits=3"],
+            "there is no study in this run `pattern-readout`",
+        ),
+        (
+            ["run", "signal-first", "--set", "seeds=0"],
+            "the `seeds` of a study must be an integer in [1, 500000], got 0",
+        ),
+        (
+            ["run", "signal-first", "--set", "noise=-1"],
+            "the `noise` of SignalTask must be a number > 0, got -1.0",
+        ),
+        (
+            ["run", "signal-first", "--set", "steps=0"],
+            "the `steps` of Learner must be an integer >= 1, got 0",
+        ),
+        (
+            ["verify", "--set", "seeds=3"],
+            "a change must name its study, as in signal-first.seeds=3",
+        ),
     ],
 )
 @pytest.mark.parametrize("dry", [True, False])
@@ -381,7 +494,10 @@ def test_an_unforeseen_error_is_one_sentence_too(cli, monkeypatch, capfd):
         main.main()
     out, err = capfd.readouterr()
     assert (end.value.code, out) == (1, "")
-    assert err == "separatrix: internal error, please report it: RuntimeError: first line (SEPARATRIX_DEBUG=1 shows where)\n"
+    assert (
+        err
+        == "separatrix: internal error, please report it: RuntimeError: first line (SEPARATRIX_DEBUG=1 shows where)\n"
+    )
     monkeypatch.setenv("SEPARATRIX_DEBUG", "1")
     with pytest.raises(RuntimeError):
         main.main()
@@ -389,10 +505,18 @@ def test_an_unforeseen_error_is_one_sentence_too(cli, monkeypatch, capfd):
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 values = st.one_of(
-    texts, st.integers().map(str), st.floats().map(str), st.sampled_from(["", "seeds=", "noise=1e400", "windows=()", "90s", "1e3m"])
+    texts,
+    st.integers().map(str),
+    st.floats().map(str),
+    st.sampled_from(["", "seeds=", "noise=1e400", "windows=()", "90s", "1e3m"]),
 )
 options = st.lists(
-    st.tuples(st.sampled_from(["--scale", "--seed", "--budget", "--set", "--workers", "--fly", "-q", "--json"]), values).map(list),
+    st.tuples(
+        st.sampled_from(
+            ["--scale", "--seed", "--budget", "--set", "--workers", "--fly", "-q", "--json"]
+        ),
+        values,
+    ).map(list),
     max_size=4,
 )
 
@@ -406,7 +530,11 @@ options = st.lists(
 @example("pattern-readout", [["--budget", "9" * 400]], [])
 @example("pattern-readout", [["--budget", "٣s"]], [])
 def test_any_arguments_end_with_a_status_and_no_traceback(study, options, more):
-    words = [word for option in options for word in (option[:1] if option[0] in ("-q", "--json") else option)]
+    words = [
+        word
+        for option in options
+        for word in (option[:1] if option[0] in ("-q", "--json") else option)
+    ]
     ends_well(["run", study, "--dry-run", *words, *more])
 
 

@@ -13,11 +13,17 @@ from separatrix.diagnose.training import Recipe
 
 @pytest.fixture
 def cli(monkeypatch, tmp_path, capfd):
-    """Run a command in this process, in an empty folder, with short trainings: exit status, standard output, standard error."""
+    """Run a command in this process, in an empty folder, with short trainings: exit status,
+    standard output, standard error.
+    """
     monkeypatch.chdir(tmp_path)
     quick = {"recipe": Recipe(8, 8, 2, (1e-2,)), "first": 2, "splits": 2, "width": 4}
     original = diagnose_settings.Settings.__init__
-    monkeypatch.setattr(diagnose_settings.Settings, "__init__", lambda self, **given: original(self, **(quick | given)))
+    monkeypatch.setattr(
+        diagnose_settings.Settings,
+        "__init__",
+        lambda self, **given: original(self, **(quick | given)),
+    )
 
     def call(*argv):
         monkeypatch.setattr(sys, "argv", ["separatrix", *argv])
@@ -34,12 +40,18 @@ def cli(monkeypatch, tmp_path, capfd):
 
 def write(folder, count=90):
     rng = np.random.default_rng(0)
-    np.savez(folder / "mine.npz", x=rng.normal(size=(count, 6, 6)).astype(np.float32), y=np.arange(count) % 3)
+    np.savez(
+        folder / "mine.npz",
+        x=rng.normal(size=(count, 6, 6)).astype(np.float32),
+        y=np.arange(count) % 3,
+    )
 
 
 def test_the_summary_is_short_and_the_page_is_written(cli, tmp_path):
     write(tmp_path)
-    status, out, _ = cli("diagnose", "mine.npz", "--budget", "60s", "--field", "3", "--export", "net.py")
+    status, out, _ = cli(
+        "diagnose", "mine.npz", "--budget", "60s", "--field", "3", "--export", "net.py"
+    )
     assert status == 0
     lines = out.strip().splitlines()
     assert len(lines) <= 15
@@ -54,12 +66,24 @@ def test_the_summary_is_short_and_the_page_is_written(cli, tmp_path):
 
 def test_json_goes_to_standard_output_alone(cli, tmp_path):
     write(tmp_path)
-    status, out, err = cli("diagnose", "mine.npz", "--field", "3", "--json", "--out", "here", "--quiet")
+    status, out, err = cli(
+        "diagnose", "mine.npz", "--field", "3", "--json", "--out", "here", "--quiet"
+    )
     assert (status, err) == (0, "")
     found = json.loads(out)
-    assert {"verdict", "locality_gain", "sharing_gain", "labels_saved", "receptive_field", "notes"} <= set(found)
+    assert {
+        "verdict",
+        "locality_gain",
+        "sharing_gain",
+        "labels_saved",
+        "receptive_field",
+        "notes",
+    } <= set(found)
     status, again, _ = cli("diagnose", "mine.npz", "--field", "3", "--json", "--out", "here")
-    timeless = [{key: item for key, item in each.items() if key != "seconds"} for each in (found, json.loads(again))]
+    timeless = [
+        {key: item for key, item in each.items() if key != "seconds"}
+        for each in (found, json.loads(again))
+    ]
     assert timeless[0] == timeless[1]
 
 

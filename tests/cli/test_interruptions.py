@@ -1,4 +1,6 @@
-"""Runs that are killed or interrupted: one sentence, nothing left behind, and the same claims in the end."""
+"""Runs that are killed or interrupted: one sentence, nothing left behind, and the same claims in
+the end.
+"""
 
 import random
 import shutil
@@ -15,10 +17,12 @@ from separatrix.engine import Ledger
 COMMAND = [
     *("run", "signal-first", "--scale", "quick", "--set", "seeds=4", "--set", "steps=4"),
     *("--out", "out", "--workers", "2"),
-]  # fmt: skip
+]
 TRIALS = 12
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="looks for processes in /proc"
+)
 
 
 def parts(folder):
@@ -43,7 +47,11 @@ def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterr
     # Once before anything is finished and once after the first part, each with some time more.
     for needed in (0, 1):
         driver = Driver(COMMAND, tmp_path)
-        reached = driver.wait_for(lambda needed=needed: (tmp_path / "out" / "ledger").is_dir() and len(parts(tmp_path)) >= needed)
+        reached = driver.wait_for(
+            lambda needed=needed: (
+                (tmp_path / "out" / "ledger").is_dir() and len(parts(tmp_path)) >= needed
+            )
+        )
         time.sleep(moments.uniform(0, 0.3))
         assert reached
         driver.process.kill()
@@ -56,12 +64,15 @@ def test_kill_9_at_any_moment_and_the_same_command_give_the_same_claims(uninterr
     assert code == 0, err
     # What was finished before was not computed again.
     assert f"{TRIALS - len(kept)} trials run" in err
-    assert (tmp_path / "out" / "claims.json").read_bytes() == (uninterrupted / "out" / "claims.json").read_bytes()
+    assert (tmp_path / "out" / "claims.json").read_bytes() == (
+        uninterrupted / "out" / "claims.json"
+    ).read_bytes()
     driver.assert_alone()
 
 
 def test_ctrl_c_ends_with_one_sentence_and_keeps_what_is_done(uninterrupted, tmp_path):
-    # On a busy machine a run may end before the signal comes: then it is tried again, with the signal earlier.
+    # On a busy machine a run may end before the signal comes: then it is tried again, with the
+    # signal earlier.
     for attempt in range(5):
         # A folder with one part: there is something to keep, and something left to do.
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
@@ -71,7 +82,11 @@ def test_ctrl_c_ends_with_one_sentence_and_keeps_what_is_done(uninterrupted, tmp
         (tmp_path / "out" / "claims.json").unlink()
         before = Ledger(tmp_path / "out").done()
         driver = Driver(COMMAND, tmp_path)
-        started = driver.wait_for(lambda driver=driver, attempt=attempt: len(driver.workers()) >= (2 if attempt < 2 else 1))
+        started = driver.wait_for(
+            lambda driver=driver, attempt=attempt: (
+                len(driver.workers()) >= (2 if attempt < 2 else 1)
+            )
+        )
         driver.process.send_signal(signal.SIGINT)
         code, out, err = driver.finish()
         driver.assert_alone()

@@ -1,4 +1,6 @@
-"""Tiny data sets in place of the real ones: the same names and file forms, a few images each; and encoders of these forms."""
+"""Tiny data sets in place of the real ones: the same names and file forms, a few images each; and
+encoders of these forms.
+"""
 
 import dataclasses
 import gzip
@@ -15,7 +17,11 @@ ROWS = 4  # of a CIFAR batch
 
 def idx(array):
     """An array of bytes as an idx file."""
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def small_arrays(seed, shape, train, test):
@@ -40,7 +46,9 @@ def write_idx(folder, arrays, packed=True):
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
-    """Arrays of tiny data sets that stand in the catalogue under the real names; the cache is empty and no home is reachable."""
+    """Arrays of tiny data sets that stand in the catalogue under the real names; the cache is empty
+    and no home is reachable.
+    """
     monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / "cache"))
     monkeypatch.setattr(formats, "CIFAR_ROWS", ROWS)
     arrays = {
@@ -51,7 +59,9 @@ def small(monkeypatch, tmp_path):
     for name, parts in arrays.items():
         sums = {part: store.checksum(array) for part, array in parts.items()}
         shapes = {part: array.shape for part, array in parts.items()}
-        entry = dataclasses.replace(catalogue.CATALOGUE[name], sums=sums, shapes=shapes, homes=(), package="", folders=())
+        entry = dataclasses.replace(
+            catalogue.CATALOGUE[name], sums=sums, shapes=shapes, homes=(), package="", folders=()
+        )
         monkeypatch.setitem(catalogue.CATALOGUE, name, entry)
     return arrays
 
@@ -62,7 +72,9 @@ def cifar_bins(x, y):
 
 
 def cifar_planes(x, y):
-    """A batch as labels, then R-G, G, B-G of all images, as sign-folded differences along both axes."""
+    """A batch as labels, then R-G, G, B-G of all images, as sign-folded differences along both
+    axes.
+    """
     planes = x.transpose(3, 0, 1, 2).copy()
     planes[[0, 2]] -= planes[1]
     planes = np.diff(planes, axis=2, prepend=np.zeros_like(planes[:, :, :1]))

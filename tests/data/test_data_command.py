@@ -35,7 +35,11 @@ def test_get_and_list(small, tmp_path):
 
 
 def test_errors_are_sentences(small, tmp_path):
-    for words in (("get", "minst"), ("get", "embedded-digits"), ("get", "mnist", "--from", str(tmp_path / "none"))):
+    for words in (
+        ("get", "minst"),
+        ("get", "embedded-digits"),
+        ("get", "mnist", "--from", str(tmp_path / "none")),
+    ):
         with pytest.raises(SeparatrixError) as caught:
             run(*words)
         assert "\n" not in str(caught.value)

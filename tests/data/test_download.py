@@ -20,7 +20,9 @@ from separatrix.errors import SeparatrixError
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `files`; notes what was asked; breaks off after `limit` bytes where one is set; resumes only if `resumes`."""
+    """Serves `files`; notes what was asked; breaks off after `limit` bytes where one is set;
+    resumes only if `resumes`.
+    """
 
     files: dict[str, bytes] = {}  # noqa: RUF012
     asked: list[tuple[str, str | None]] = []  # noqa: RUF012
@@ -78,7 +80,10 @@ RAW = np.random.default_rng(0).bytes(100_000)
 def test_a_broken_download_goes_on_where_it_ended(server, tmp_path):
     server.files["/a.gz"] = RAW
     server.limit = 30_000
-    with pytest.raises(SeparatrixError, match="connection ended after 30000 of 100000 bytes; the next attempt goes on from there"):
+    with pytest.raises(
+        SeparatrixError,
+        match="connection ended after 30000 of 100000 bytes; the next attempt goes on from there",
+    ):
         download(server.home + "a.gz", tmp_path, open_url=plain)
     server.limit = None
     seen = []
@@ -110,13 +115,17 @@ def test_only_https_is_opened_and_followed():
     with pytest.raises(urllib.error.URLError, match="is not https"):
         open_https(urllib.request.Request("ftp://example.org/a"))
     request = urllib.request.Request("https://example.org/a")
-    with pytest.raises(urllib.error.URLError, match=r"redirects to http://example.org/b, which is not https"):
+    with pytest.raises(
+        urllib.error.URLError, match=r"redirects to http://example.org/b, which is not https"
+    ):
         _SecureRedirects().redirect_request(request, None, 302, "", {}, "http://example.org/b")
 
 
 @pytest.fixture
 def homes(small, server, monkeypatch):
-    """MNIST's files under `good/` and, one pixel changed, under `bad/`; a function that sets the homes to try."""
+    """MNIST's files under `good/` and, one pixel changed, under `bad/`; a function that sets the
+    homes to try.
+    """
     arrays = small["mnist"]
     wrong = arrays["test_x"].copy()
     wrong[0, 0, 0] ^= 1
@@ -126,7 +135,10 @@ def homes(small, server, monkeypatch):
 
     def choose(*folders):
         names = tuple(f"{stem}.gz" for stem in IDX_FILES.values())
-        entry = dataclasses.replace(catalogue.CATALOGUE["mnist"], homes=tuple((f"{server.home}{f}/", names) for f in folders))
+        entry = dataclasses.replace(
+            catalogue.CATALOGUE["mnist"],
+            homes=tuple((f"{server.home}{f}/", names) for f in folders),
+        )
         monkeypatch.setitem(catalogue.CATALOGUE, "mnist", entry)
 
     return choose
@@ -141,7 +153,10 @@ def test_homes_are_tried_in_order_until_one_has_the_right_bytes(homes, small, se
 
 def test_tampered_downloads_leave_nothing(homes, server):
     homes("bad")
-    with pytest.raises(SeparatrixError, match=r"could not be fetched \(.*SHA-256 of its test_x is .*nothing was kept"):
+    with pytest.raises(
+        SeparatrixError,
+        match=r"could not be fetched \(.*SHA-256 of its test_x is .*nothing was kept",
+    ):
         data.get("mnist", open_url=plain)
     assert os.listdir(store.data_folder()) == []
 
@@ -153,7 +168,9 @@ def test_an_interrupted_data_set_keeps_what_it_has_and_goes_on(homes, server, sm
     with pytest.raises(SeparatrixError, match="connection ended after 100 of"):
         data.get("mnist", open_url=plain)
     server.limit = None
-    np.testing.assert_array_equal(data.get("mnist", open_url=plain).train_x, small["mnist"]["train_x"])
+    np.testing.assert_array_equal(
+        data.get("mnist", open_url=plain).train_x, small["mnist"]["train_x"]
+    )
     assert (name, "bytes=100-") in server.asked
     assert os.listdir(store.data_folder()) == ["mnist"]
 
@@ -163,6 +180,9 @@ def test_offline_says_what_to_do(homes):
         raise urllib.error.URLError("Name or service not known")
 
     homes("good")
-    with pytest.raises(SeparatrixError, match=r"cannot be fetched \(Name or service not known\).*name it with --from") as caught:
+    with pytest.raises(
+        SeparatrixError,
+        match=r"cannot be fetched \(Name or service not known\).*name it with --from",
+    ) as caught:
         data.get("mnist", open_url=offline)
     assert "\n" not in str(caught.value)

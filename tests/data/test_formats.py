@@ -26,7 +26,13 @@ def test_idx_files_of_one_and_three_axes():
         array = RNG.integers(0, 256, shape, np.uint8)
         header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
         np.testing.assert_array_equal(formats.read_idx(header + array.tobytes()), array)
-        for wrong in (header + array.tobytes()[:-1], header + array.tobytes() + b"x", b"\x00\x00\x0d" + header[3:], b"", header[:6]):
+        for wrong in (
+            header + array.tobytes()[:-1],
+            header + array.tobytes() + b"x",
+            b"\x00\x00\x0d" + header[3:],
+            b"",
+            header[:6],
+        ):
             with pytest.raises(formats.DAMAGE):
                 formats.read_idx(wrong)
 
@@ -44,7 +50,10 @@ def test_wrapped_bytes_are_unwrapped_up_to_a_limit():
 
 def test_the_three_forms_of_a_cifar_batch_agree():
     x, y = RNG.integers(0, 256, (5, 32, 32, 3), np.uint8), RNG.integers(0, 10, 5, np.uint8)
-    for read, raw in ((formats.read_cifar_batch, cifar_bins(x, y)), (formats.read_cifar_planes, cifar_planes(x, y))):
+    for read, raw in (
+        (formats.read_cifar_batch, cifar_bins(x, y)),
+        (formats.read_cifar_planes, cifar_planes(x, y)),
+    ):
         pixels, labels = read(raw)
         np.testing.assert_array_equal(pixels, x)
         np.testing.assert_array_equal(labels, y)
@@ -63,7 +72,12 @@ def test_the_three_forms_of_a_cifar_batch_agree():
 
 
 def test_npz_files_are_read_but_their_objects_are_not():
-    good = {"x_train": np.zeros((2, 3), np.uint8), "y_train": np.zeros(2, np.uint8), "x_test": np.ones(1), "y_test": np.ones(1)}
+    good = {
+        "x_train": np.zeros((2, 3), np.uint8),
+        "y_train": np.zeros(2, np.uint8),
+        "x_test": np.ones(1),
+        "y_test": np.ones(1),
+    }
 
     def packed(arrays):
         file = io.BytesIO()
@@ -93,7 +107,11 @@ def test_members_of_archives_are_read_without_unpacking(tmp_path):
         made.addfile(link)
     raw = file.getvalue()
     assert formats.tar_members(io.BytesIO(raw), ("a/one",), 10) == {"a/one": bytes(3)}
-    for names, words in ((("a/three",), "it lacks a/three"), (("a/link",), "it lacks a/link"), (("../two",), "more than 4 bytes")):
+    for names, words in (
+        (("a/three",), "it lacks a/three"),
+        (("a/link",), "it lacks a/link"),
+        (("../two",), "more than 4 bytes"),
+    ):
         with pytest.raises(ValueError, match=words):
             formats.tar_members(io.BytesIO(raw), names, 4)
     with pytest.raises(formats.DAMAGE):

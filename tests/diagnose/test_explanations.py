@@ -1,4 +1,6 @@
-"""Explanations of a diagnosis: shifts, patches and matched widths against NumPy, counting and exact properties."""
+"""Explanations of a diagnosis: shifts, patches and matched widths against NumPy, counting and exact
+properties.
+"""
 
 import dataclasses
 import time
@@ -20,7 +22,9 @@ from separatrix.diagnose.sights import fields_of, sight, whole
 from separatrix.diagnose.training import Recipe
 from separatrix.diagnose.widths import COSTS, cost_of, full_width, matched
 
-QUICK = Settings(budget=600.0, first=2, splits=2, width=4, field=3, recipe=Recipe(48, 16, 2, (1e-2,)))
+QUICK = Settings(
+    budget=600.0, first=2, splits=2, width=4, field=3, recipe=Recipe(48, 16, 2, (1e-2,))
+)
 
 
 def striped(count=160, side=8, seed=0):
@@ -40,8 +44,14 @@ def whole_story():
 
 def answers(net, params, x, view):
     """The network, window by window."""
-    hidden = [np.maximum(x[:, p].reshape(len(x), -1) @ params.weights[0 if net.shared else i] + params.bias[0 if net.shared else i], 0)
-              for i, p in enumerate(view.places)]  # fmt: skip
+    hidden = [
+        np.maximum(
+            x[:, p].reshape(len(x), -1) @ params.weights[0 if net.shared else i]
+            + params.bias[0 if net.shared else i],
+            0,
+        )
+        for i, p in enumerate(view.places)
+    ]
     pooled = np.tensordot(view.pool, np.array(hidden), 1)
     return np.einsum("grw,gwo->ro", pooled, params.readout) + params.offset
 
@@ -49,7 +59,12 @@ def answers(net, params, x, view):
 def test_a_shift_repeats_the_edge():
     image = np.random.default_rng(0).normal(size=(6, 7))
     framed = np.pad(image, 2, mode="edge")
-    expected = [framed[:6, 2:-2], framed[4:, 2:-2], framed[2:-2, :7], framed[2:-2, 4:]]  # down, up, right, left
+    expected = [
+        framed[:6, 2:-2],
+        framed[4:, 2:-2],
+        framed[2:-2, :7],
+        framed[2:-2, 4:],
+    ]  # down, up, right, left
     for where, shifted in zip(moved((6, 7, 1), 2), expected, strict=True):
         np.testing.assert_array_equal(image.reshape(-1)[where].reshape(6, 7), shifted)
 
@@ -63,17 +78,33 @@ def test_the_translation_test_is_that_of_shifted_rows(whole_story, arm):
         unit = Unit(arm, 3, bench.sizes.ladder[-1], split)
         net, view, test = bench.net(arm, 3), bench.sight(arm, 3), bench.rows(split)[2]
         count = int(test.count)
-        x, params = test.x[:count, :, 0], Weights(*(np.asarray(part) for part in bench.params[unit]))
+        x, params = (
+            test.x[:count, :, 0],
+            Weights(*(np.asarray(part) for part in bench.params[unit])),
+        )
 
         def right(rows, net=net, params=params, view=view, y=test.y[:count]):
-            return np.mean(answers(net, params, rows.reshape(len(rows), 64, 1), view).argmax(1) == y)
+            return np.mean(
+                answers(net, params, rows.reshape(len(rows), 64, 1), view).argmax(1) == y
+            )
 
         framed = np.pad(x.reshape(count, 8, 8), ((0, 0), (1, 1), (1, 1)), mode="edge")
-        shifted = [framed[:, :8, 1:-1], framed[:, 2:, 1:-1], framed[:, 1:-1, :8], framed[:, 1:-1, 2:]]
+        shifted = [
+            framed[:, :8, 1:-1],
+            framed[:, 2:, 1:-1],
+            framed[:, 1:-1, :8],
+            framed[:, 1:-1, 2:],
+        ]
         accuracies.append(np.mean([right(rows) for rows in shifted]))
         costs.append(right(x) - accuracies[-1])
-        assert right(x) == pytest.approx(bench.results[unit].accuracy, abs=1.01 / count)  # rounding may turn one row
-    one = next(each for each in found.explanations.translation if each.network == str(arm) and each.shift == 1)
+        assert right(x) == pytest.approx(
+            bench.results[unit].accuracy, abs=1.01 / count
+        )  # rounding may turn one row
+    one = next(
+        each
+        for each in found.explanations.translation
+        if each.network == str(arm) and each.shift == 1
+    )
     slack = 1.01 / (2 * 40)  # one row of one split
     assert one.accuracy.estimate == pytest.approx(np.mean(accuracies), abs=slack)
     assert one.cost.estimate == pytest.approx(np.mean(costs), abs=slack)
@@ -81,12 +112,20 @@ def test_the_translation_test_is_that_of_shifted_rows(whole_story, arm):
 
 
 def as_if_trained(data):
-    """A bench whose networks are as they were drawn: what is tested does not depend on how well they answer."""
+    """A bench whose networks are as they were drawn: what is tested does not depend on how well
+    they answer.
+    """
     bench, rng = Bench(data, QUICK, sx.Lab()), np.random.default_rng(5)
-    for unit in [Unit(arm, 3, bench.sizes.ladder[-1], split) for arm in (FULL, LOCAL, SHARED) for split in range(2)]:
+    for unit in [
+        Unit(arm, 3, bench.sizes.ladder[-1], split)
+        for arm in (FULL, LOCAL, SHARED)
+        for split in range(2)
+    ]:
         net, view = bench.net(unit.arm, 3), bench.sight(unit.arm, 3)
         bench.results[unit] = Result(0.5, np.zeros(bench.sizes.test), 0.01, 1, 0.5)
-        bench.params[unit] = initial(net, len(view.places), view.places.shape[1] * data.shape[-1], len(view.pool), rng)
+        bench.params[unit] = initial(
+            net, len(view.places), view.places.shape[1] * data.shape[-1], len(view.pool), rng
+        )
     return bench
 
 
@@ -121,7 +160,9 @@ def test_weights_that_were_not_kept_are_trained_again_and_are_the_same():
 
 
 def test_smooth_rows_have_patches_of_few_directions():
-    """Rows of blocks of eight equal pixels: four neighbours hold at most two values, four pixels from anywhere nearly always four."""
+    """Rows of blocks of eight equal pixels: four neighbours hold at most two values, four pixels
+    from anywhere nearly always four.
+    """
     rng = np.random.default_rng(0)
     x = np.repeat(rng.normal(size=(200, 8)), 8, axis=1).astype(np.float32)
     bench = Bench(as_labelled(x, np.arange(200) % 2, kind="signal"), QUICK, sx.Lab())
@@ -139,15 +180,22 @@ def test_smooth_rows_have_patches_of_few_directions():
 
 @pytest.mark.parametrize("shape", [(9, 2), (8, 8, 1), (7, 6, 3), (16, 18, 2)])
 def test_parameters_and_products_are_counted(shape):
-    """Parameters are the entries of the arrays; every weight of a local or full network is used once a row, a shared one once a window."""
+    """Parameters are the entries of the arrays; every weight of a local or full network is used
+    once a row, a shared one once a window.
+    """
     rng, channels = np.random.default_rng(0), shape[-1]
     for shared, view in ((True, sight(shape, 3)), (False, sight(shape, 3)), (False, whole(shape))):
         net = Net(shared, 5, 3, 7 if view.counts else 0, view.counts)
         made = initial(net, len(view.places), view.places.shape[1] * channels, len(view.pool), rng)
-        assert cost_of(net, view, channels, "parameters") == sum(part.size for part in made if part is not None)
+        assert cost_of(net, view, channels, "parameters") == sum(
+            part.size for part in made if part is not None
+        )
         uses = len(view.places) if shared else 1
         second = made.deep.size * (view.pool.shape[1] if shared else 1) if view.counts else 0
-        assert cost_of(net, view, channels, "products") == uses * made.weights.size + second + made.readout.size
+        assert (
+            cost_of(net, view, channels, "products")
+            == uses * made.weights.size + second + made.readout.size
+        )
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -157,7 +205,9 @@ def test_no_other_width_comes_nearer(cost, network):
     view, own = sight(shape, 3), (whole(shape) if network == "full" else sight(shape, 3))
     target = cost_of(Net(True, 16, 10), view, 1, cost)
     found = matched(Net(False, 1, 10), own, target, 1, cost)
-    away = {width: abs(cost_of(Net(False, width, 10), own, 1, cost) - target) for width in range(1, 300)}
+    away = {
+        width: abs(cost_of(Net(False, width, 10), own, 1, cost) - target) for width in range(1, 300)
+    }
     assert away[found.width] == min(away.values())
     if (network, cost) == ("local", "products"):
         assert found.width == 16  # which is why that network is not trained twice
@@ -167,30 +217,54 @@ def test_no_other_width_comes_nearer(cost, network):
 def test_the_full_network_of_images_costs_what_the_local_one_costs(shape):
     """With the products of both hidden layers; one unit more would cost more."""
     view, width = sight(shape, fields_of(shape)[1]), full_width(shape, 16, 8)
-    target = cost_of(Net(False, 16, 0, 128, view.counts), view, shape[-1], "products")  # no outputs: hidden layers only
-    price = [cost_of(Net(False, units, 0, units, (1, 1)), whole(shape), shape[-1], "products") for units in (width, width + 1)]
+    target = cost_of(
+        Net(False, 16, 0, 128, view.counts), view, shape[-1], "products"
+    )  # no outputs: hidden layers only
+    price = [
+        cost_of(Net(False, units, 0, units, (1, 1)), whole(shape), shape[-1], "products")
+        for units in (width, width + 1)
+    ]
     assert price[0] <= target < price[1]
 
 
 def test_matched_networks_are_measured_and_named_apart(whole_story):
     bench, found = whole_story
     rows = {(each.network, each.cost): each for each in found.explanations.matched}
-    assert set(rows) == {("shared", ""), ("full", ""), ("local", ""), ("full", "parameters"), ("full", "products"), ("local", "parameters")}
+    assert set(rows) == {
+        ("shared", ""),
+        ("full", ""),
+        ("local", ""),
+        ("full", "parameters"),
+        ("full", "products"),
+        ("local", "parameters"),
+    }
     shared = rows["shared", ""]
     assert shared.gap is None
     for (network, cost), each in rows.items():
         if cost:
-            unit = cost_of(bench.net(Arm(network, cost), 3)._replace(width=1), bench.sight(Arm(network), 3), 1, cost)
+            unit = cost_of(
+                bench.net(Arm(network, cost), 3)._replace(width=1),
+                bench.sight(Arm(network), 3),
+                1,
+                cost,
+            )
             # A network of one unit may already cost more; then one unit it is.
             assert abs(getattr(each, cost) - getattr(shared, cost)) <= unit / 2 + 2 or (
                 each.width == 1 and getattr(each, cost) > getattr(shared, cost)
             )
             assert each.gap.low <= each.gap.estimate <= each.gap.high
             assert each.gap.estimate == pytest.approx(
-                np.mean([bench.results[Unit(SHARED, 3, bench.sizes.ladder[-1], s)].accuracy
-                         - bench.results[Unit(Arm(network, cost), 3, bench.sizes.ladder[-1], s)].accuracy for s in range(2)]),
+                np.mean(
+                    [
+                        bench.results[Unit(SHARED, 3, bench.sizes.ladder[-1], s)].accuracy
+                        - bench.results[
+                            Unit(Arm(network, cost), 3, bench.sizes.ladder[-1], s)
+                        ].accuracy
+                        for s in range(2)
+                    ]
+                ),
                 abs=1e-6,
-            )  # fmt: skip
+            )
     # A full network is the same whatever the windows, unless its width follows them.
     assert bench.parameters(Unit(FULL, 3, 10, 0)) == bench.parameters(Unit(FULL, 5, 10, 0))
     same = Arm("full", "products")
@@ -202,7 +276,9 @@ def test_matched_networks_are_measured_and_named_apart(whole_story):
 
 def test_explanations_leave_the_verdict_alone(whole_story):
     _, found = whole_story
-    without = conclude(Bench(as_labelled(*striped()), dataclasses.replace(QUICK, explain=False), sx.Lab()))
+    without = conclude(
+        Bench(as_labelled(*striped()), dataclasses.replace(QUICK, explain=False), sx.Lab())
+    )
     assert (without.verdict, without.gains, without.accuracy, without.reasons) == (
         found.verdict,
         found.gains,
@@ -217,7 +293,9 @@ def test_what_the_budget_left_out_is_said():
     bench = Bench(as_labelled(*striped()), dataclasses.replace(QUICK, budget=1e-3), sx.Lab())
     found = conclude(bench)
     assert found.explanations.translation == found.explanations.matched == ()
-    assert "the translation test" in next(note.message for note in found.notes if note.code == "unexplained")
+    assert "the translation test" in next(
+        note.message for note in found.notes if note.code == "unexplained"
+    )
 
 
 def test_the_page_shows_the_explanations(whole_story):
@@ -246,10 +324,19 @@ def test_resumed_explanations_are_the_same(tmp_path, monkeypatch):
 def test_the_deadline_leaves_time_for_the_page_and_for_explanations():
     """A start that took long says that the page will, too: 0.6 of it, at most 15 % of the budget."""
     data, settings = as_labelled(*striped()), dataclasses.replace(QUICK, budget=100.0)
-    fast, slow, slower = (Bench(data, settings, sx.Lab(), time.monotonic() - since) for since in (0.0, 10.0, 50.0))
-    for bench, expected in ((fast, 97.0 - 1.5), (slow, 97.0 - 6.0 - 10.0), (slower, 97.0 - 15.0 - 50.0)):
+    fast, slow, slower = (
+        Bench(data, settings, sx.Lab(), time.monotonic() - since) for since in (0.0, 10.0, 50.0)
+    )
+    for bench, expected in (
+        (fast, 97.0 - 1.5),
+        (slow, 97.0 - 6.0 - 10.0),
+        (slower, 97.0 - 15.0 - 50.0),
+    ):
         assert expected - 5.0 < bench.left < expected + 0.1  # 5 s: a busy machine between two lines
-    assert (fast.spare, Bench(data, dataclasses.replace(settings, explain=False), sx.Lab()).spare) == (3.0, 0.0)
+    assert (
+        fast.spare,
+        Bench(data, dataclasses.replace(settings, explain=False), sx.Lab()).spare,
+    ) == (3.0, 0.0)
 
 
 def test_what_explanations_need_is_not_spent_on_the_verdict():
@@ -269,6 +356,8 @@ def test_larger_samples_are_expected_to_take_longer():
     bench = Bench(as_labelled(*striped(1000)), QUICK, sx.Lab())
     small, _, large = (Unit(SHARED, 3, size, 0) for size in bench.sizes.ladder)
     bench.run([small])
-    assert bench.careful(large) == pytest.approx(4 * bench.careful(small), rel=0.1)  # sixteen times the rows, four times the steps
+    assert bench.careful(large) == pytest.approx(
+        4 * bench.careful(small), rel=0.1
+    )  # sixteen times the rows, four times the steps
     other = Unit(LOCAL, 3, bench.sizes.ladder[0], 0)  # a program that has to be compiled first
     assert bench.careful(other) > bench.careful(small)

@@ -1,4 +1,6 @@
-"""The ladder that a budget raises: who gets one, how high, and that nothing of the pilot is taken for its results."""
+"""The ladder that a budget raises: who gets one, how high, and that nothing of the pilot is taken
+for its results.
+"""
 
 import dataclasses
 
@@ -10,27 +12,41 @@ from separatrix.data.labelled import as_labelled
 from separatrix.diagnose import Settings
 from separatrix.diagnose.api import conclude
 from separatrix.diagnose.bench import FULL, LOCAL, SHARED, SHARED_PIXELS, Bench, Result, Unit
+from separatrix.diagnose.data_splits import sizes_of
 from separatrix.diagnose.ladder import highest, planned, raise_ladder, raised
 from separatrix.diagnose.rounds import settle_neighbours
-from separatrix.diagnose.data_splits import sizes_of
 from separatrix.diagnose.training import Recipe
 
 PACES = {"full": 0.004, "shared": 0.004}
 SMALL = Settings(
-    budget=600.0, first=2, splits=2, width=2, growth=2, field=5, most=40, test=50, check=30, recipe=Recipe(8, 8, 2, (1e-2,)), explain=False
+    budget=600.0,
+    first=2,
+    splits=2,
+    width=2,
+    growth=2,
+    field=5,
+    most=40,
+    test=50,
+    check=30,
+    recipe=Recipe(8, 8, 2, (1e-2,)),
+    explain=False,
 )
 
 
 def images(count=2000, side=16):
     rng = np.random.default_rng(0)
-    return as_labelled(rng.normal(size=(count, side, side)).astype(np.float32), np.arange(count) % 2)
+    return as_labelled(
+        rng.normal(size=(count, side, side)).astype(np.float32), np.arange(count) % 2
+    )
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 10.0, 30.0])
 def test_the_ladder_is_the_highest_that_fits(seconds):
     times = highest(Settings(), 10**6, PACES, 2, seconds)
     fits = {
-        t: planned(PACES, raised(Settings(), t), sizes_of(10**6, raised(Settings(), t)).ladder, 2) <= seconds for t in (times, 2 * times)
+        t: planned(PACES, raised(Settings(), t), sizes_of(10**6, raised(Settings(), t)).ladder, 2)
+        <= seconds
+        for t in (times, 2 * times)
     }
     assert times == 1 or fits[times]
     assert not fits[2 * times]
@@ -42,14 +58,21 @@ def test_the_data_bound_the_ladder():
 
 
 def test_more_threads_or_more_time_never_lower_it():
-    found = [[highest(Settings(), 10**6, PACES, threads, seconds) for seconds in (5, 20, 80, 320)] for threads in (1, 2, 8)]
+    found = [
+        [highest(Settings(), 10**6, PACES, threads, seconds) for seconds in (5, 20, 80, 320)]
+        for threads in (1, 2, 8)
+    ]
     assert (np.diff(found, axis=0) >= 0).all()
     assert (np.diff(found, axis=1) >= 0).all()
 
 
 @pytest.mark.parametrize(
     ("data", "budget"),
-    [(images(), 60.0), (images(side=8), 600.0), (as_labelled(np.random.default_rng(0).normal(size=(900, 16)), np.arange(900) % 2), 600.0)],
+    [
+        (images(), 60.0),
+        (images(side=8), 600.0),
+        (as_labelled(np.random.default_rng(0).normal(size=(900, 16)), np.arange(900) % 2), 600.0),
+    ],
 )
 def test_short_budgets_small_images_and_signals_keep_the_ladder(data, budget):
     bench = Bench(data, dataclasses.replace(SMALL, budget=budget), sx.Lab())
@@ -60,11 +83,15 @@ def test_short_budgets_small_images_and_signals_keep_the_ladder(data, budget):
 
 
 def test_a_raised_ladder_begins_anew_and_is_found_again(tmp_path):
-    """Results of the pilot belong to other splits: they serve the comparison of fields and nothing else."""
+    """Results of the pilot belong to other splits: they serve the comparison of fields and nothing
+    else.
+    """
     settings = dataclasses.replace(SMALL, field=3)
     with sx.Lab(tmp_path / "out") as lab:
         bench = Bench(images(), settings, lab)
-        bench.run([Unit(arm, 3, 40, split) for arm in (SHARED, LOCAL) for split in range(2)])  # as a pilot would
+        bench.run(
+            [Unit(arm, 3, 40, split) for arm in (SHARED, LOCAL) for split in range(2)]
+        )  # as a pilot would
         found = conclude(bench)
     assert len(found.about["ladder"]) == 2
     assert found.about["ladder"][-1] > 40 == found.about["field_labels"]
@@ -93,12 +120,19 @@ def test_without_the_pilots_clock_two_trainings_are_timed_again(tmp_path):
 @pytest.mark.parametrize(("sure", "splits"), [(True, 2), (False, 6)])
 def test_whether_neighbours_count_is_settled_first(monkeypatch, sure, splits):
     """As many splits as that takes, or as there are; local networks and permuted patches wait."""
-    bench, rng = Bench(images(), dataclasses.replace(SMALL, splits=6), sx.Lab()), np.random.default_rng(0)
+    bench, rng = (
+        Bench(images(), dataclasses.replace(SMALL, splits=6), sx.Lab()),
+        np.random.default_rng(0),
+    )
 
     def run(units, share):
         assert share < 1
         for unit in units:
-            rows = np.full(50, float(unit.arm.control == "")) if sure else (rng.random(50) < 0.5).astype(float)
+            rows = (
+                np.full(50, float(unit.arm.control == ""))
+                if sure
+                else (rng.random(50) < 0.5).astype(float)
+            )
             bench.results.setdefault(unit, Result(rows.mean(), rows, 0.01, 1, 0.5))
 
     monkeypatch.setattr(bench, "run", run)

@@ -1,4 +1,6 @@
-"""Running on a Dask cluster: the same rows as on this machine, whatever happens to workers and schedulers meanwhile."""
+"""Running on a Dask cluster: the same rows as on this machine, whatever happens to workers and
+schedulers meanwhile.
+"""
 
 import contextlib
 import json
@@ -24,8 +26,12 @@ from separatrix.engine.execute.local import environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 pytestmark = [
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="kills processes by their number"),
-    pytest.mark.skipif(jax.default_backend() != "cpu", reason="the embedded cluster is one of CPU workers"),
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="kills processes by their number"
+    ),
+    pytest.mark.skipif(
+        jax.default_backend() != "cpu", reason="the embedded cluster is one of CPU workers"
+    ),
 ]
 
 
@@ -44,7 +50,9 @@ class Outside:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment(dict(os.environ)) | {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"} | env,
+            env=environment(dict(os.environ))
+            | {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"}
+            | env,
         )
         self.address = self.process.stdout.readline().strip()
 
@@ -54,7 +62,10 @@ class Outside:
         return [each for each in below if "spawn_main" in " ".join(each.cmdline())]
 
     def end(self):
-        family = [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]
+        family = [
+            psutil.Process(self.process.pid),
+            *psutil.Process(self.process.pid).children(recursive=True),
+        ]
         self.process.kill()
         self.process.communicate()
         psutil.wait_procs(family, timeout=30)
@@ -115,7 +126,14 @@ def test_a_chunk_is_text_and_its_rows_are_bytes(programs):
 
 def test_cells_of_every_kind_survive_the_way():
     rows = [
-        {"trial": "a", "n": None, "x": float("inf"), "list": [0.1, 1e-300], "flag": True, "k": 2**62},
+        {
+            "trial": "a",
+            "n": None,
+            "x": float("inf"),
+            "list": [0.1, 1e-300],
+            "flag": True,
+            "k": 2**62,
+        },
         {"trial": "b", "x": -0.0, "list": []},
     ]
     back = remote.from_bytes(remote._packed(rows, tally=json.dumps(vars(sx.engine.Tally())))).rows
@@ -126,9 +144,15 @@ def test_cells_of_every_kind_survive_the_way():
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"versions": {"separatrix": "0.0.0"}}, r"a worker has separatrix .*, this process 0\.0\.0; install the same versions on both"),
+        (
+            {"versions": {"separatrix": "0.0.0"}},
+            r"a worker has separatrix .*, this process 0\.0\.0; install the same versions on both",
+        ),
         ({"platform": "gpu"}, "a worker computes on cpu, others on gpu; use workers of one kind"),
-        ({"folder": "/no/such/folder"}, "a worker does not see the folder /no/such/folder; without a shared folder use --ledger driver"),
+        (
+            {"folder": "/no/such/folder"},
+            "a worker does not see the folder /no/such/folder; without a shared folder use --ledger driver",
+        ),
         ({"frame": None}, "a worker failed with TypeError"),
         (
             {"trials": [{"class": "no_such_module:Task", "fields": {}}]},
@@ -150,11 +174,17 @@ def test_a_batch_that_does_not_fit_a_worker_is_halved(monkeypatch):
     def run(self, trials, frame, batch=1):
         tried.append(batch)
         if batch > 2:
-            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate")
+            raise jax.errors.JaxRuntimeError(
+                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+            )
         return real(self, trials, frame, batch)
 
     monkeypatch.setattr(Programs, "run", run)
-    made = remote.from_bytes(remote.answer(remote.to_text(Chunk(chunk.program, chunk.trials, chunk.frame, 8, chunk.cost), "cpu")))
+    made = remote.from_bytes(
+        remote.answer(
+            remote.to_text(Chunk(chunk.program, chunk.trials, chunk.frame, 8, chunk.cost), "cpu")
+        )
+    )
     assert tried == [8, 4, 2]
     assert [row["trial"] for row in made.rows] == [trial.identity for trial in chunk.trials]
 
@@ -172,7 +202,14 @@ def test_a_worker_keeps_to_its_programs_and_takes_from_the_longest_queue_last():
         known[worker].add(chunk.program)
         return chunk.program
 
-    assert [take(worker) for worker in ("one", "two", "one", "two", "one", "two")] == ["a", "b", "a", "b", "a", "c"]
+    assert [take(worker) for worker in ("one", "two", "one", "two", "one", "two")] == [
+        "a",
+        "b",
+        "a",
+        "b",
+        "a",
+        "c",
+    ]
     assert not waiting
     waiting.put(chunks[0])
     assert len(waiting) == 1
@@ -216,7 +253,10 @@ def test_a_folder_that_workers_see_elsewhere_is_one_sentence(outside, tmp_path, 
     with sx.Lab(tmp_path / "mine", cluster=Cluster(outside.address, shared=True)) as lab:
         Ledger.open(tmp_path / "theirs")
         lab._dask._folder = str(tmp_path / "theirs")
-        with pytest.raises(SeparatrixError, match=r"3 trials that workers wrote are not in .*is it the same folder for all"):
+        with pytest.raises(
+            SeparatrixError,
+            match=r"3 trials that workers wrote are not in .*is it the same folder for all",
+        ):
             lab.run(tiny(seeds=3))
 
 
@@ -258,7 +298,8 @@ def test_a_chunk_that_ends_three_workers_is_named(outside, deadly, tmp_path, mon
     sweep = tiny(task=module.Deadly(4, 3, 0.3), seeds=2)
     with sx.Lab(tmp_path, cluster=Cluster(outside.address)) as lab:
         with pytest.raises(
-            SeparatrixError, match=r"the chunk [0-9a-f]{32} \(.* of Deadly with .*\) was lost with 3 workers and is given up"
+            SeparatrixError,
+            match=r"the chunk [0-9a-f]{32} \(.* of Deadly with .*\) was lost with 3 workers and is given up",
         ) as error:
             lab.run(sweep)
         assert "\n" not in str(error.value)
@@ -276,7 +317,9 @@ def test_a_scheduler_that_is_restarted_gets_the_rest(compilation_cache, expected
             running.append(Outside(1, port))
 
     try:
-        with small_chunks(sx.Lab(tmp_path, cluster=Cluster(f"tcp://127.0.0.1:{port}"), progress=show)) as lab:
+        with small_chunks(
+            sx.Lab(tmp_path, cluster=Cluster(f"tcp://127.0.0.1:{port}"), progress=show)
+        ) as lab:
             assert plain_rows(lab.run(tiny(seeds=40))) == expected
             assert len(running) == 2
     finally:
@@ -298,12 +341,19 @@ def test_a_scheduler_without_workers_is_one_sentence(compilation_cache, monkeypa
 
 
 @pytest.mark.slow
-def test_the_embedded_cluster_listens_here_only_and_ends_with_the_lab(compilation_cache, expected, tmp_path):
+def test_the_embedded_cluster_listens_here_only_and_ends_with_the_lab(
+    compilation_cache, expected, tmp_path
+):
     with sx.Lab(tmp_path, workers=2, cluster=Cluster()) as lab:
         assert plain_rows(lab.run(tiny(seeds=6))) == expected[:6]
         top = psutil.Process(lab._dask._processes[0].pid)
         family = [top, *top.children(recursive=True)]
-        listening = [each.laddr.ip for process in family for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
+        listening = [
+            each.laddr.ip
+            for process in family
+            for each in process.net_connections()
+            if each.status == psutil.CONN_LISTEN
+        ]
         assert len(listening) >= 3
         assert set(listening) == {"127.0.0.1"}
     gone, alive = psutil.wait_procs(family, timeout=30)

@@ -14,8 +14,8 @@ import separatrix as sx
 from running import TASK, plain_rows, tiny
 from separatrix.engine import Device, Programs, make_plan
 from separatrix.engine.execute import local
-from separatrix.engine.execute.scheduler import Desk, hints_of
 from separatrix.engine.execute.local import Workers
+from separatrix.engine.execute.scheduler import Desk, hints_of
 from separatrix.engine.programs import Program
 from separatrix.errors import SeparatrixError
 
@@ -45,7 +45,9 @@ def ended(take, number):
 def test_hints_are_one_a_program_in_the_order_of_the_trials_and_none_that_a_worker_cannot_import():
     backwards = sx.Sweep(SIZES.trials[::-1])
     assert sizes_of(hints_of(backwards, CPU)) == [4096, 2048]
-    assert {hint.program for hint in hints_of(SIZES, CPU)} == {chunk.program for chunk in make_plan(SIZES, CPU).chunks}
+    assert {hint.program for hint in hints_of(SIZES, CPU)} == {
+        chunk.program for chunk in make_plan(SIZES, CPU).chunks
+    }
 
     class Inside(type(TASK)):
         """Not importable."""
@@ -73,7 +75,8 @@ def test_chunks_do_not_wait_for_hints_and_need_none():
     desk.expect(hints_of(tiny(samples=6000), CPU))
     assert desk.hint(0).frame.samples == 8192
     desk.post(make_plan(SIZES, CPU))
-    # The worker that compiles ahead leaves a new program to one that is free, and takes it where none is.
+    # The worker that compiles ahead leaves a new program to one that is free, and takes it where
+    # none is.
     first = threading.Thread(target=lambda: got.append(desk.chunk(0)), daemon=True)
     got = []
     first.start()
@@ -81,7 +84,9 @@ def test_chunks_do_not_wait_for_hints_and_need_none():
     assert got == []
     got.append(desk.chunk(1))
     first.join(60)
-    assert {chunk.program for chunk in got} == {chunk.program for chunk in make_plan(SIZES, CPU).chunks}
+    assert {chunk.program for chunk in got} == {
+        chunk.program for chunk in make_plan(SIZES, CPU).chunks
+    }
     desk.close()
     assert desk.chunk(0) is None
     assert desk.hint(0) is None
@@ -101,7 +106,9 @@ def fake_worker(folder, monkeypatch, body):
 ANSWERS = """print(json.dumps({"rows": [], "tally": {"trials": 1}}), flush=True)"""
 
 
-def test_a_worker_that_never_ends_compiling_ahead_blocks_no_sweep_and_ends_with_the_lab(tmp_path, monkeypatch):
+def test_a_worker_that_never_ends_compiling_ahead_blocks_no_sweep_and_ends_with_the_lab(
+    tmp_path, monkeypatch
+):
     fake_worker(tmp_path, monkeypatch, f"if 'prepare' not in message:\n    {ANSWERS}")
     with Workers(1) as workers:
         workers.expect(hints_of(tiny(samples=6000), CPU))
@@ -111,7 +118,9 @@ def test_a_worker_that_never_ends_compiling_ahead_blocks_no_sweep_and_ends_with_
     assert process.poll() is not None
 
 
-def test_a_worker_that_dies_compiling_ahead_is_one_sentence_in_the_next_sweep(tmp_path, monkeypatch):
+def test_a_worker_that_dies_compiling_ahead_is_one_sentence_in_the_next_sweep(
+    tmp_path, monkeypatch
+):
     fake_worker(tmp_path, monkeypatch, f"os._exit(1) if 'prepare' in message else {ANSWERS}")
     with Workers(1) as workers:
         workers.expect(hints_of(SIZES, CPU))
@@ -126,7 +135,11 @@ def test_a_worker_that_dies_compiling_ahead_is_one_sentence_in_the_next_sweep(tm
 
 def test_what_was_compiled_ahead_is_counted_once(tmp_path, monkeypatch):
     answer = json.dumps({"prepared": {"programs": 1, "compile_seconds": 2.5}})
-    fake_worker(tmp_path, monkeypatch, f"if 'prepare' in message:\n    print({answer!r}, flush=True)\nelse:\n    {ANSWERS}")
+    fake_worker(
+        tmp_path,
+        monkeypatch,
+        f"if 'prepare' in message:\n    print({answer!r}, flush=True)\nelse:\n    {ANSWERS}",
+    )
     with sx.Lab(tmp_path / "out", workers=1) as lab:
         lab.expect(SIZES)
         end = time.monotonic() + 60
@@ -160,7 +173,9 @@ def test_a_complete_run_that_is_resumed_starts_no_worker_and_compiles_nothing(tm
     with sx.Lab(tmp_path, workers=2) as lab:
         lab.start()
         lab.expect(SIZES)
-        lab.expect(tiny(samples=6000))  # a search may have been expected at a size that it did not need
+        lab.expect(
+            tiny(samples=6000)
+        )  # a search may have been expected at a size that it did not need
         assert plain_rows(lab.run(SIZES)) == rows
         assert lab._workers is None
     assert (lab.tally.programs, lab.tally.trials) == (0, 0)
@@ -200,7 +215,9 @@ def test_rows_are_the_same_with_and_without_hints_and_nothing_is_compiled_twice(
         lab.expect(SIZES)
         assert plain_rows(lab.run(SIZES)) == rows
         end = time.monotonic() + 60
-        while lab.tally.programs < 2 and time.monotonic() < end:  # a worker may say a little later what it compiled
+        while (
+            lab.tally.programs < 2 and time.monotonic() < end
+        ):  # a worker may say a little later what it compiled
             time.sleep(0.05)
             lab.manifest()
         assert lab.tally.programs == 2

@@ -1,4 +1,6 @@
-"""Estimates of time and memory: what is counted, the fit of a speed, the file it is kept in, and that no row depends on it."""
+"""Estimates of time and memory: what is counted, the fit of a speed, the file it is kept in, and
+that no row depends on it.
+"""
 
 import dataclasses
 import json
@@ -7,12 +9,26 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.engine import Device, Making, Speed, Work, bytes_of, find_speed, fit_speed, keep_speed, make_plan, making_of, work_of
+from separatrix.engine import (
+    Device,
+    Making,
+    Speed,
+    Work,
+    bytes_of,
+    find_speed,
+    fit_speed,
+    keep_speed,
+    make_plan,
+    making_of,
+    work_of,
+)
 from separatrix.engine import programs as compiled
 from separatrix.engine.calibration import Calibration, Timed, cases
 from separatrix.engine.speed import ASSUMED, speed_file
 
-TRIAL = sx.Trial(sx.SignalTask(5, 3, 0.3), sx.LCN(1, 2), sx.Learner(1.0, 6), 100, measure=sx.Measure(test=64))
+TRIAL = sx.Trial(
+    sx.SignalTask(5, 3, 0.3), sx.LCN(1, 2), sx.Learner(1.0, 6), 100, measure=sx.Measure(test=64)
+)
 ONLINE = TRIAL.replace(samples=0, learner=sx.Learner(1.0, 6, oracle="online", batch=4))
 
 
@@ -40,7 +56,10 @@ def test_counts_are_those_of_a_small_trial_by_hand():
 
 
 def test_each_kind_of_network_has_its_own_products():
-    used = {kind: {name for name in ("full", "windowed", "convolved") if getattr(work_of(trial), name)} for kind, trial in cases()}
+    used = {
+        kind: {name for name in ("full", "windowed", "convolved") if getattr(work_of(trial), name)}
+        for kind, trial in cases()
+    }
     assert {kind: names for kind, names in used.items() if len(names) != 1} == {}
     assert used["CNN, deep, images"] == {"convolved"}
     assert used["FCN, wide"] == {"full"}
@@ -51,7 +70,9 @@ def test_the_cases_show_every_quantity():
     for count in (work_of, making_of):
         table = np.array([dataclasses.astuple(count(trial)) for _, trial in cases()])
         assert np.all(table.max(0) > 0)
-        assert np.linalg.matrix_rank(table / table.max(0)) == table.shape[1]  # so that a fit can tell them apart
+        assert (
+            np.linalg.matrix_rank(table / table.max(0)) == table.shape[1]
+        )  # so that a fit can tell them apart
 
 
 @pytest.mark.parametrize(
@@ -111,17 +132,25 @@ def test_a_fit_finds_the_speed_that_made_the_times(count):
     # Times of another machine, up to 8 times slower and faster in each quantity, measured to 2 %.
     prior = ASSUMED["cpu"].work if count is work_of else ASSUMED["cpu"].making
     rng = np.random.default_rng(0)
-    truth = np.array(dataclasses.astuple(prior)) * np.exp(rng.uniform(-2, 2, len(dataclasses.astuple(prior))))
+    truth = np.array(dataclasses.astuple(prior)) * np.exp(
+        rng.uniform(-2, 2, len(dataclasses.astuple(prior)))
+    )
     counts = [count(trial) for _, trial in cases()]
     exact = np.array([dataclasses.astuple(each) for each in counts]) @ truth
     found = fit_speed(counts, exact * np.exp(0.02 * rng.standard_normal(exact.size)), prior)
-    predicted = np.array([dataclasses.astuple(each) for each in counts]) @ np.array(dataclasses.astuple(found))
-    np.testing.assert_allclose(predicted, exact, rtol=0.1)  # five times the noise, and what the prior pulls
+    predicted = np.array([dataclasses.astuple(each) for each in counts]) @ np.array(
+        dataclasses.astuple(found)
+    )
+    np.testing.assert_allclose(
+        predicted, exact, rtol=0.1
+    )  # five times the noise, and what the prior pulls
     exactly = fit_speed(counts, exact, prior)
     share = np.array([dataclasses.astuple(each) for each in counts]) * truth / exact[:, None]
     large = share.max(0) > 0.3  # a quantity that makes up a third of some time is well determined
     assert large.sum() >= 2
-    np.testing.assert_allclose(np.array(dataclasses.astuple(exactly))[large], truth[large], rtol=0.15)
+    np.testing.assert_allclose(
+        np.array(dataclasses.astuple(exactly))[large], truth[large], rtol=0.15
+    )
 
 
 def test_a_fit_never_has_negative_seconds_and_keeps_what_nothing_was_said_about():
@@ -160,11 +189,21 @@ def _broken():
     yield "negative", lambda stored: json.dumps(stored | {"work": stored["work"] | {"calls": -1.0}})
     yield "not finite", lambda stored: json.dumps(stored | {"start": float("nan")})
     yield "a word", lambda stored: json.dumps(stored | {"work": stored["work"] | {"calls": "1"}})
-    yield "an unknown quantity", lambda stored: json.dumps(stored | {"work": stored["work"] | {"else": 1.0}})
-    yield "a missing part", lambda stored: json.dumps({name: part for name, part in stored.items() if name != "making"})
+    yield (
+        "an unknown quantity",
+        lambda stored: json.dumps(stored | {"work": stored["work"] | {"else": 1.0}}),
+    )
+    yield (
+        "a missing part",
+        lambda stored: json.dumps(
+            {name: part for name, part in stored.items() if name != "making"}
+        ),
+    )
 
 
-@pytest.mark.parametrize("spoil", [each for _, each in _broken()], ids=[name for name, _ in _broken()])
+@pytest.mark.parametrize(
+    "spoil", [each for _, each in _broken()], ids=[name for name, _ in _broken()]
+)
 def test_a_damaged_or_foreign_file_counts_as_none(spoil):
     keep_speed(Speed(Work(calls=0.25), Making(3.0)), 2)
     file = speed_file(2)
@@ -184,29 +223,53 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
 
 
 def test_no_frame_chunk_or_identity_depends_on_the_speed():
-    sweep = sx.Sweep.grid(sx.SignalTask(5, 3, 0.3), [sx.LCN(1, 2), sx.FCN(5)], sx.Learner(1.0, 6), samples=[9, 200, 3000], seeds=40)
+    sweep = sx.Sweep.grid(
+        sx.SignalTask(5, 3, 0.3),
+        [sx.LCN(1, 2), sx.FCN(5)],
+        sx.Learner(1.0, 6),
+        samples=[9, 200, 3000],
+        seeds=40,
+    )
     slow = Speed(ASSUMED["cpu"].work.times(1e4), Making(900.0), 1e3, measured=True)
     for kind in ("cpu", "gpu"):
-        plan, other = (make_plan(sweep, Device(kind, workers=2, speed=speed)) for speed in (ASSUMED["cpu"], slow))
+        plan, other = (
+            make_plan(sweep, Device(kind, workers=2, speed=speed))
+            for speed in (ASSUMED["cpu"], slow)
+        )
         assert plan.chunks == other.chunks
-        assert [chunk.message() for chunk in plan.chunks] == [chunk.message() for chunk in other.chunks]
+        assert [chunk.message() for chunk in plan.chunks] == [
+            chunk.message() for chunk in other.chunks
+        ]
         assert other.seconds > 10 * plan.seconds
 
 
 def test_the_time_of_a_plan_is_shared_by_workers_but_for_its_longest_chunk():
     speed = Speed(Work(calls=1.0), Making(10.0), start=3.0)
-    sweep = sx.Sweep.grid(sx.SignalTask(5, 3, 0.3), sx.LCN(1, 2), sx.Learner(1.0, 6), samples=9, seeds=100)
-    plans = [make_plan(sweep, Device("cpu", workers=workers, speed=speed)) for workers in (1, 2, 50)]
+    sweep = sx.Sweep.grid(
+        sx.SignalTask(5, 3, 0.3), sx.LCN(1, 2), sx.Learner(1.0, 6), samples=9, seeds=100
+    )
+    plans = [
+        make_plan(sweep, Device("cpu", workers=workers, speed=speed)) for workers in (1, 2, 50)
+    ]
     assert [plan.busy for plan in plans] == [110.0, max(55.0, 10.0 + 50.0), 12.0]
     assert [plan.seconds - plan.busy for plan in plans] == [3.0] * 3
     batched = make_plan(sweep, Device("gpu", speed=speed))
     assert batched.busy == 10.0 + 2  # two batches of 64
-    assert make_plan(sweep, Device("cpu", speed=speed), {trial.identity for trial in sweep}).busy == 0.0
+    assert (
+        make_plan(sweep, Device("cpu", speed=speed), {trial.identity for trial in sweep}).busy
+        == 0.0
+    )
 
 
 def test_trials_that_may_stop_early_make_an_estimate_an_upper_end():
-    for stop, early in ((sx.Stop(), False), (sx.Stop(target=0.1), True), (sx.Stop(plateau=0.1), True)):
-        plan = make_plan(sx.Sweep((TRIAL.replace(learner=TRIAL.learner.replace(stop=stop)),)), Device("cpu"))
+    for stop, early in (
+        (sx.Stop(), False),
+        (sx.Stop(target=0.1), True),
+        (sx.Stop(plateau=0.1), True),
+    ):
+        plan = make_plan(
+            sx.Sweep((TRIAL.replace(learner=TRIAL.learner.replace(stop=stop)),)), Device("cpu")
+        )
         assert plan.at_most is early
         assert plan.describe()["at_most"] is early
 
@@ -218,4 +281,6 @@ def test_a_calibration_shows_each_case_beside_its_prediction():
     first = cases()[0][1]
     assert rows[0]["predicted"] == ASSUMED["cpu"].running(work_of(first))
     assert rows[0]["ratio"] == pytest.approx(rows[0]["predicted"] / 0.1)
-    assert rows[0]["compile_ratio"] == pytest.approx(ASSUMED["cpu"].compiling(making_of(first)) / 2.0)
+    assert rows[0]["compile_ratio"] == pytest.approx(
+        ASSUMED["cpu"].compiling(making_of(first)) / 2.0
+    )

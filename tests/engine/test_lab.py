@@ -125,7 +125,9 @@ def alive(pid):
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="a GPU needs no worker processes")
-def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab(tmp_path, programs):
+def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab(
+    tmp_path, programs
+):
     sweep = tiny(seeds=5)
     with sx.Lab(tmp_path / "two", workers=2) as lab:
         first = lab.run(sweep)
@@ -137,8 +139,11 @@ def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab
         assert lab.tally.trials == 7
         assert 1 <= lab.tally.programs <= 2
         assert all(alive(pid) for pid in pids)
-        # A worker that is killed while it works: one sentence, not a hang, and what was finished is kept.
-        lab.progress = lambda what, done, total: os.kill(pids[0], signal.SIGKILL) if done == 7 else None
+        # A worker that is killed while it works: one sentence, not a hang, and what was finished is
+        # kept.
+        lab.progress = lambda what, done, total: (
+            os.kill(pids[0], signal.SIGKILL) if done == 7 else None
+        )
         with pytest.raises(SeparatrixError, match="a worker process ended unexpectedly"):
             lab.run(tiny(seeds=300))
         assert not any(alive(pid) for pid in pids)
@@ -148,15 +153,21 @@ def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab
         backwards = lab.run(sx.Sweep(sweep.trials[::-1]))
         assert lab.tally.programs == 1
     assert plain_rows(backwards)[::-1] == plain_rows(first)
-    # This process has more threads and other flags: not the same program, so only nearly the same (float32 sums in another order).
+    # This process has more threads and other flags: not the same program, so only nearly the same
+    # (float32 sums in another order).
     here = lab_here(programs).run(sweep)
-    np.testing.assert_allclose(measured(plain_rows(here)), measured(plain_rows(first)), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(
+        measured(plain_rows(here)), measured(plain_rows(first)), atol=1e-5, rtol=0
+    )
 
 
 def fake_worker(folder, monkeypatch, body):
     """Have workers run `body` instead, which sees each `line` it is sent."""
     script = folder / "worker.py"
-    script.write_text("import sys, time, os, json\nfor line in sys.stdin:\n" + textwrap.indent(textwrap.dedent(body), "    "))
+    script.write_text(
+        "import sys, time, os, json\nfor line in sys.stdin:\n"
+        + textwrap.indent(textwrap.dedent(body), "    ")
+    )
     program = folder / "python"
     program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -169,8 +180,14 @@ def fake_worker(folder, monkeypatch, body):
         ("sys.exit(3)", "a worker process ended unexpectedly"),
         ("os.kill(os.getpid(), 9)", "a worker process ended unexpectedly"),
         # Killed in the middle of an answer.
-        ("""print('{"rows": [{"trial": "a', end="", flush=True); os._exit(1)""", "a worker process ended unexpectedly"),
-        ("""print(json.dumps({"error": "one trial alone does not fit", "tally": {}}), flush=True)""", "one trial alone does not fit"),
+        (
+            """print('{"rows": [{"trial": "a', end="", flush=True); os._exit(1)""",
+            "a worker process ended unexpectedly",
+        ),
+        (
+            """print(json.dumps({"error": "one trial alone does not fit", "tally": {}}), flush=True)""",
+            "one trial alone does not fit",
+        ),
     ],
 )
 def test_a_worker_that_fails_is_one_sentence_and_not_a_hang(tmp_path, monkeypatch, body, expected):
@@ -185,7 +202,11 @@ def test_a_worker_that_fails_is_one_sentence_and_not_a_hang(tmp_path, monkeypatc
 
 
 def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
-    fake_worker(tmp_path, monkeypatch, "os._exit(1) if os.environ['SEPARATRIX_WORKER'] == '1' else time.sleep(600)")
+    fake_worker(
+        tmp_path,
+        monkeypatch,
+        "os._exit(1) if os.environ['SEPARATRIX_WORKER'] == '1' else time.sleep(600)",
+    )
     with Workers(2) as workers:
         # Two programs: a worker is given no program that the other one has.
         source = workers.run(make_plan(tiny(samples=[12, 3000], seeds=6), Device("cpu", workers=2)))
@@ -194,9 +215,13 @@ def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
         assert workers._processes == []
 
 
-def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_the_next(tmp_path, monkeypatch):
+def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_the_next(
+    tmp_path, monkeypatch
+):
     answer = """print(json.dumps({"rows": [], "tally": {}}), flush=True)"""
-    fake_worker(tmp_path, monkeypatch, f"time.sleep(0.2)\n{answer}\nnext(sys.stdin)\ntime.sleep(600)")
+    fake_worker(
+        tmp_path, monkeypatch, f"time.sleep(0.2)\n{answer}\nnext(sys.stdin)\ntime.sleep(600)"
+    )
     plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
     assert len(plan.chunks) == 3
     with Workers(1) as workers:
@@ -206,7 +231,9 @@ def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_th
 
 @pytest.mark.parametrize("end", [1e300, math.inf])
 def test_workers_with_all_the_time_in_the_world_finish(tmp_path, monkeypatch, end):
-    fake_worker(tmp_path, monkeypatch, """print(json.dumps({"rows": [], "tally": {}}), flush=True)""")
+    fake_worker(
+        tmp_path, monkeypatch, """print(json.dumps({"rows": [], "tally": {}}), flush=True)"""
+    )
     plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
     with Workers(1) as workers:
         assert len(list(workers.run(plan, end))) == 3

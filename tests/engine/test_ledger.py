@@ -1,4 +1,6 @@
-"""The ledger: whole or absent, written twice or once, read back as it was, and one sentence for whatever is wrong."""
+"""The ledger: whole or absent, written twice or once, read back as it was, and one sentence for
+whatever is wrong.
+"""
 
 import errno
 import json
@@ -19,7 +21,13 @@ from separatrix.engine.store import ledger
 from separatrix.errors import SeparatrixError
 
 ROWS = [
-    {"trial": f"{i:032x}", "risk": 0.1 * i, "status": "exhausted", "trace.loss": [0.5, 0.25 * i], "learner.stop.target": None}
+    {
+        "trial": f"{i:032x}",
+        "risk": 0.1 * i,
+        "status": "exhausted",
+        "trace.loss": [0.5, 0.25 * i],
+        "learner.stop.target": None,
+    }
     for i in range(3)
 ]
 
@@ -81,10 +89,22 @@ def test_parts_with_other_columns_and_types_come_back_together(tmp_path):
     # A number in one part and text in another: text in the whole table, and absent stays absent.
     assert [rows[letter * 32]["network.field"] for letter in "cdea"] == ["3", "[3, 3]", None, None]
     # The same rows in one table, as a laboratory without a folder keeps them.
-    assert [row.get("network.field") for row in table_of(others).arrow.to_pylist()] == [None, None, "3", "[3, 3]", None]
+    assert [row.get("network.field") for row in table_of(others).arrow.to_pylist()] == [
+        None,
+        None,
+        "3",
+        "[3, 3]",
+        None,
+    ]
 
 
-cells = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.text(max_size=5))
+cells = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(max_size=5),
+)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), cells, max_size=3), min_size=1, max_size=4))
@@ -103,7 +123,9 @@ def test_writing_a_part_twice_is_harmless(tmp_path):
     ledger.write(list(reversed(ROWS)))
     assert [file.name for file in ledger.files()] == [file.name for file in first]
     ledger.write(ROWS[:2])  # another cut of the same trials
-    assert sorted(Ledger(tmp_path).read().arrow["trial"].to_pylist()) == [row["trial"] for row in ROWS]
+    assert sorted(Ledger(tmp_path).read().arrow["trial"].to_pylist()) == [
+        row["trial"] for row in ROWS
+    ]
     assert not left_over(tmp_path)
 
 
@@ -161,7 +183,10 @@ def test_every_flipped_bit_is_seen_or_harmless(tmp_path):
         except SeparatrixError as error:
             sentences.append(str(error))
     assert len(sentences) > harmless > 0
-    assert all("is damaged; run the study again" in each or "was not written by separatrix" in each for each in sentences)
+    assert all(
+        "is damaged; run the study again" in each or "was not written by separatrix" in each
+        for each in sentences
+    )
 
 
 def test_a_flipped_bit_in_a_page_is_found_by_its_checksum(tmp_path, programs):
@@ -169,9 +194,18 @@ def test_a_flipped_bit_in_a_page_is_found_by_its_checksum(tmp_path, programs):
     good = lab.run(tiny(seeds=3))
     victim = lab.ledger.files()[0]
     group = pq.ParquetFile(victim).metadata.row_group(0)
-    column = next(group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "risk")
-    # The last byte but one of the values: they are the dictionary's, whose page ends where the page of indices begins.
-    place = (column.data_page_offset if column.has_dictionary_page else column.data_page_offset + column.total_compressed_size) - 2
+    column = next(
+        group.column(i)
+        for i in range(group.num_columns)
+        if group.column(i).path_in_schema == "risk"
+    )
+    # The last byte but one of the values: they are the dictionary's, whose page ends where the page
+    # of indices begins.
+    place = (
+        column.data_page_offset
+        if column.has_dictionary_page
+        else column.data_page_offset + column.total_compressed_size
+    ) - 2
     changed = bytearray(victim.read_bytes())
     changed[place] ^= 1
     victim.write_bytes(bytes(changed))
@@ -190,7 +224,9 @@ def test_a_flipped_bit_in_a_page_is_found_by_its_checksum(tmp_path, programs):
 def test_a_foreign_file_in_the_ledger_is_one_sentence(tmp_path, name):
     Ledger.open(tmp_path)
     pq.write_table(pa.table({"x": [1]}), tmp_path / "ledger" / name)
-    with pytest.raises(SeparatrixError, match=f"the ledger holds {name}, which is not a part of it") as error:
+    with pytest.raises(
+        SeparatrixError, match=f"the ledger holds {name}, which is not a part of it"
+    ) as error:
         sx.Lab(tmp_path)
     sentence(error)
 
@@ -208,7 +244,10 @@ def test_a_foreign_parquet_with_a_parts_name_is_one_sentence_and_is_not_touched(
 
 def test_a_folder_of_something_else_is_one_sentence_and_is_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("important")
-    with pytest.raises(SeparatrixError, match="is not empty and was not made by separatrix; choose another with --out") as error:
+    with pytest.raises(
+        SeparatrixError,
+        match="is not empty and was not made by separatrix; choose another with --out",
+    ) as error:
         sx.Lab(tmp_path)
     sentence(error)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
@@ -267,10 +306,17 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(tmp_path, monkey
         Path(target).write_bytes(b"PAR1 and then nothing")
         full_disk()
 
-    for owner, name, broken in ((os, "fsync", full_disk), (os, "replace", full_disk), (pq, "write_table", half)):
+    for owner, name, broken in (
+        (os, "fsync", full_disk),
+        (os, "replace", full_disk),
+        (pq, "write_table", half),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, broken)
-            with pytest.raises(SeparatrixError, match=r"cannot write part-[0-9a-f]{32}\.parquet: No space left on device") as error:
+            with pytest.raises(
+                SeparatrixError,
+                match=r"cannot write part-[0-9a-f]{32}\.parquet: No space left on device",
+            ) as error:
                 lab_in(tmp_path, programs).run(tiny(seeds=5))
             sentence(error)
         assert not left_over(tmp_path)
@@ -314,7 +360,9 @@ def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path, monkeypa
 def test_the_file_is_synced_before_it_is_renamed_and_the_folder_after(tmp_path, monkeypatch):
     calls = []
     fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda fd: calls.append(os.path.isdir(f"/proc/self/fd/{fd}")) or fsync(fd))
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: calls.append(os.path.isdir(f"/proc/self/fd/{fd}")) or fsync(fd)
+    )
     monkeypatch.setattr(os, "replace", lambda a, b: calls.append("rename") or replace(a, b))
     write_whole(tmp_path / "file", lambda path: path.write_bytes(b"x"))
     assert calls == [False, "rename", True]
@@ -384,7 +432,9 @@ def test_two_ledgers_may_write_to_one_folder_at_once(tmp_path):
         thread.join()
     assert not failed
     found = Ledger.open(tmp_path / "out").read().arrow.to_pylist()
-    assert sorted((row["trial"], row["risk"]) for row in found) == [(f"{i:032x}", float(i)) for i in range(30)]
+    assert sorted((row["trial"], row["risk"]) for row in found) == [
+        (f"{i:032x}", float(i)) for i in range(30)
+    ]
 
 
 def test_two_laboratories_with_one_folder_agree(tmp_path, programs):
@@ -417,7 +467,13 @@ def test_calculations_are_done_once_and_again_when_their_file_is_damaged(tmp_pat
         assert source.remember("sum", {"a": 1, "b": (1, 2)}, calculate) == {"list": [1, 2.5, None]}
     assert len(done) == 1
     (file,) = (tmp_path / "calculations").iterdir()
-    for text in ("", "{", "[]", '{"parameters": {"a": 2}, "result": 0}', '{"parameters": {"a": 1, "b": [1, 2]}}'):
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"parameters": {"a": 2}, "result": 0}',
+        '{"parameters": {"a": 1, "b": [1, 2]}}',
+    ):
         file.write_text(text)
         assert source.remember("sum", {"a": 1, "b": (1, 2)}, calculate) == {"list": [1, 2.5, None]}
     assert len(done) == 6
@@ -435,7 +491,16 @@ def test_the_manifest_keeps_the_newest_hundred_runs(tmp_path):
         lab.write_manifest()
     runs = sx.engine.read_manifest(tmp_path)
     assert [run["command"] for run in runs] == ["run 2", "run 1", "run 0"]
-    assert {"versions", "commit", "device", "precision", "flags", "wall_seconds", "compile_seconds", "peak_memory_bytes"} <= set(runs[0])
+    assert {
+        "versions",
+        "commit",
+        "device",
+        "precision",
+        "flags",
+        "wall_seconds",
+        "compile_seconds",
+        "peak_memory_bytes",
+    } <= set(runs[0])
     (tmp_path / "manifest.json").write_text(json.dumps({"runs": runs[:1] * 100}))
     sx.Lab(tmp_path, command="newest").write_manifest()
     assert len(sx.engine.read_manifest(tmp_path)) == 100

@@ -1,4 +1,6 @@
-"""Packing: many parts become few, no row changes, is lost or comes twice, whoever is killed and whoever else is at it."""
+"""Packing: many parts become few, no row changes, is lost or comes twice, whoever is killed and
+whoever else is at it.
+"""
 
 import contextlib
 import itertools
@@ -14,25 +16,32 @@ import pytest
 import separatrix as sx
 from running import plain_rows, tiny
 from separatrix.engine import DamagedPart, Ledger
-from separatrix.engine.store import ledger
 from separatrix.engine.store import compaction as packing
-from separatrix.engine.store import parts
-from separatrix.files import alone
-from separatrix.engine.store.index import Index
+from separatrix.engine.store import ledger, parts
 from separatrix.engine.store.compaction import FANOUT, pack_together, to_pack
+from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import key_of, scan_part
+from separatrix.files import alone
 from separatrix.spec import digest
 
 
 def row(number, **more):
-    return {"trial": digest(number), "number": number, "risk": number / 7, "trace.loss": [0.5, float(number)]} | more
+    return {
+        "trial": digest(number),
+        "number": number,
+        "risk": number / 7,
+        "trace.loss": [0.5, float(number)],
+    } | more
 
 
 def filled(folder, count, each=1, **more):
     """A ledger of `count` parts that no automatic packing has touched."""
     source = Ledger.open(folder)
     for start in range(0, count * each, each):
-        parts.write_part(source.parts, ledger.table_of([row(i, **more) for i in range(start, start + each)]).arrow)
+        parts.write_part(
+            source.parts,
+            ledger.table_of([row(i, **more) for i in range(start, start + each)]).arrow,
+        )
     return source
 
 
@@ -48,7 +57,8 @@ def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
     assert source.pack() == 1
     assert len(source.files()) <= 6
     assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (FANOUT + 5))]
-    # The laboratory that packed, and one that looks for the first time, find every trial, in the order asked for.
+    # The laboratory that packed, and one that looks for the first time, find every trial, in the
+    # order asked for.
     wanted = [digest(i) for i in (200, 3, 77, 10**6)]
     for each in (source, Ledger(tmp_path)):
         assert [found["number"] for found in each.read(wanted).arrow.to_pylist()] == [200, 3, 77]
@@ -71,7 +81,10 @@ def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
     before = {file.name: scan_part(file).columns for file in source.files()}
     assert len(set(before.values())) == 2
     assert source.pack() == 2
-    kinds = {str(pq.read_schema(file).field("extra").type): scan_part(file).rows for file in source.files()}
+    kinds = {
+        str(pq.read_schema(file).field("extra").type): scan_part(file).rows
+        for file in source.files()
+    }
     assert kinds == {"int64": FANOUT, "string": FANOUT}
 
 
@@ -109,8 +122,11 @@ def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkey
         with contextlib.suppress(Crash):
             source.pack()
     assert rows_in(tmp_path) == before
-    # Copies that were left are no reason to compute anything, and are packed away with the rest in time.
-    assert Ledger(tmp_path).done({digest(i) for i in range(FANOUT)}) == {digest(i) for i in range(FANOUT)}
+    # Copies that were left are no reason to compute anything, and are packed away with the rest in
+    # time.
+    assert Ledger(tmp_path).done({digest(i) for i in range(FANOUT)}) == {
+        digest(i) for i in range(FANOUT)
+    }
     again = Ledger(tmp_path)
     pack_together(again.parts, [scan_part(file) for file in again.files()])
     assert rows_in(tmp_path) == before
@@ -128,7 +144,9 @@ def test_a_pack_of_copies_is_the_part_itself_and_stays(tmp_path):
 
 
 def test_one_packs_while_others_write_and_read(tmp_path):
-    """Without the lock, as on a shared folder without locks: still nothing is lost and every read is whole."""
+    """Without the lock, as on a shared folder without locks: still nothing is lost and every read
+    is whole.
+    """
     count, failed = 6 * FANOUT, []
     Ledger.open(tmp_path)
     stop = threading.Event()
@@ -191,7 +209,9 @@ def test_a_part_written_anew_in_another_order_gives_the_right_rows(tmp_path):
     assert source.read([digest(0)]).arrow["number"].to_pylist() == [0]
 
 
-def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(tmp_path, monkeypatch, programs):
+def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(
+    tmp_path, monkeypatch, programs
+):
     def lab_in():
         lab = sx.Lab(tmp_path, workers=0)
         lab._programs = programs
@@ -201,7 +221,11 @@ def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(t
     victim = Ledger(tmp_path).files()[0]
     lost = scan_part(victim).rows
     group = pq.ParquetFile(victim).metadata.row_group(0)
-    column = next(group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "risk")
+    column = next(
+        group.column(i)
+        for i in range(group.num_columns)
+        if group.column(i).path_in_schema == "risk"
+    )
     whole = bytearray(victim.read_bytes())
     whole[column.data_page_offset - 2] ^= 1
     victim.write_bytes(bytes(whole))
@@ -223,7 +247,10 @@ def test_the_index_finds_what_a_dictionary_finds():
     # Few first halves, so that many trials share one; and copies of trials in several parts.
     keys = np.stack([rng.integers(0, 40, 300), rng.integers(0, 40, 300)], 1).astype(np.uint64)
     cuts = [0, 50, 50, 210, 300]
-    made = [parts.Part(Path(f"{i}"), "c", 1, (0, b - a), keys[a:b]) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+    made = [
+        parts.Part(Path(f"{i}"), "c", 1, (0, b - a), keys[a:b])
+        for i, (a, b) in enumerate(itertools.pairwise(cuts))
+    ]
     index = Index.of(made)
     first = {}
     for number, part in enumerate(made):
@@ -231,7 +258,9 @@ def test_the_index_finds_what_a_dictionary_finds():
             first.setdefault(tuple(key), (number, place))
     asked = np.stack(np.meshgrid(np.arange(42), np.arange(42)), -1).reshape(-1, 2).astype(np.uint64)
     found = index.find(asked)
-    assert [first.get(tuple(key), (-1, 0)) for key in asked.tolist()] == list(zip(found.part.tolist(), found.row.tolist()))
+    assert [first.get(tuple(key), (-1, 0)) for key in asked.tolist()] == list(
+        zip(found.part.tolist(), found.row.tolist())
+    )
     firsts = sorted(cuts[number] + place for number, place in first.values())
     assert index.first_of_each().tolist() == firsts
 
@@ -254,4 +283,6 @@ def test_an_index_grows_without_sorting_all_again_and_answers_the_same(tmp_path,
         source.write([row(i)])
     source.done(everything)
     assert (len(source._old), len(source._new)) == (100, 10)
-    assert [found["number"] for found in source.read(everything[95:110]).arrow.to_pylist()] == list(range(95, 110))
+    assert [found["number"] for found in source.read(everything[95:110]).arrow.to_pylist()] == list(
+        range(95, 110)
+    )

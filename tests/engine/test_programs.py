@@ -18,11 +18,17 @@ ROUNDING = Device("cpu").rounding
 
 @pytest.fixture
 def traced(monkeypatch):
-    """The frames for which trials were traced: every program is traced exactly once, so this counts compilations."""
+    """The frames for which trials were traced: every program is traced exactly once, so this counts
+    compilations.
+    """
     seen = []
     run_trial = programs.run_trial
     monkeypatch.setattr(
-        programs, "run_trial", lambda trial, words, frame, *arrays: seen.append(frame) or run_trial(trial, words, frame, *arrays)
+        programs,
+        "run_trial",
+        lambda trial, words, frame, *arrays: (
+            seen.append(frame) or run_trial(trial, words, frame, *arrays)
+        ),
     )
     return seen
 
@@ -34,7 +40,12 @@ def run(sweep, with_programs, rounding=ROUNDING, batch=1):
 
 def test_one_program_serves_rates_noises_seeds_and_sample_sizes(traced):
     noisy = [TASK.replace(noise=noise) for noise in (0.1, 0.3, 0.9)]
-    sweep = tiny(noisy, learner=[sx.Learner(rate=rate, steps=6) for rate in (0.5, 1.0)], samples=[9, 12, 16, 32], seeds=4)
+    sweep = tiny(
+        noisy,
+        learner=[sx.Learner(rate=rate, steps=6) for rate in (0.5, 1.0)],
+        samples=[9, 12, 16, 32],
+        seeds=4,
+    )
     lab = sx.Lab(workers=0)
     assert len(lab.run(sweep)) == lab.tally.trials == 2 * 3 * 4 * 4
     assert lab.tally.programs == len(traced) == 1
@@ -57,7 +68,9 @@ def test_a_trial_is_the_same_alone_in_company_in_any_order_and_with_any_chunks(p
     assert plain_rows(programs.run(list(sweep), frame)) == alone
     assert plain_rows(programs.run(list(reversed(sweep.trials)), frame)) == alone[::-1]
     for cut in (1, 5, 7):
-        chunks = [programs.run(list(sweep.trials[i : i + cut]), frame) for i in range(0, len(sweep), cut)]
+        chunks = [
+            programs.run(list(sweep.trials[i : i + cut]), frame) for i in range(0, len(sweep), cut)
+        ]
         assert plain_rows([row for rows in chunks for row in rows]) == alone
     # A frame made from another trial of the same structure: only its sizes count.
     noisy = frame_of(sweep.trials[0].replace(task=TASK.replace(noise=2.0), seed=99), ROUNDING)
@@ -81,9 +94,12 @@ def test_batched_and_padded_trials_agree_with_bare_ones(programs):
     frame = frame_of(sweep.trials[0], Rounding(samples=4.0, large=2.0, sizes=2.0))
     assert (frame.task.shape, frame.samples) == ((16, 16), 32)
     padded = programs.run(list(sweep), frame)
-    batched = programs.run(list(sweep), frame, batch=4)  # the last batch is topped up with two copies
-    # Sums run over more terms, or in another order: a few units in the last place of float32 after six steps, far below 1e-5.
-    # Risks are means of comparisons with 0, which no score comes near enough to be pushed over.
+    batched = programs.run(
+        list(sweep), frame, batch=4
+    )  # the last batch is topped up with two copies
+    # Sums run over more terms, or in another order: a few units in the last place of float32 after
+    # six steps, far below 1e-5. Risks are means of comparisons with 0, which no score comes near
+    # enough to be pushed over.
     for rows in (padded, batched):
         assert [row["trial"] for row in rows] == [trial.identity for trial in sweep]
         np.testing.assert_allclose(measured(plain_rows(rows)), measured(bare), atol=1e-5, rtol=0)
@@ -93,9 +109,14 @@ def test_batched_and_padded_trials_agree_with_bare_ones(programs):
 def test_light_trials_get_the_same_row_in_their_larger_frame(programs, signal_trials, name, batch):
     trial = signal_trials[name]
     trial = trial.replace(learner=trial.learner.replace(batch=batch))
-    small, large = (frame_of(trial, Rounding(samples=4.0, sizes=2.0, light=light)) for light in (0.0, math.inf))
+    small, large = (
+        frame_of(trial, Rounding(samples=4.0, sizes=2.0, light=light)) for light in (0.0, math.inf)
+    )
     assert (small.samples, large.samples) == (32, 2048)
-    (one,), (other,) = plain_rows(programs.run([trial], small)), plain_rows(programs.run([trial], large))
+    (one,), (other,) = (
+        plain_rows(programs.run([trial], small)),
+        plain_rows(programs.run([trial], large)),
+    )
     assert one.keys() == other.keys()
     # Every probe; sums over 2016 further zeros in float32, over 20 steps.
     for key, item in one.items():
@@ -129,7 +150,9 @@ def test_a_batch_on_a_gpu_that_does_not_fit_is_halved_until_it_does():
         def run(self, trials, frame, batch=1):
             tried.append(batch)
             if batch > 2:
-                raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes.")
+                raise jax.errors.JaxRuntimeError(
+                    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes."
+                )
             return [{"trial": trial.identity} for trial in trials]
 
     (done,) = run_here(plan, Small())
@@ -156,7 +179,9 @@ def test_a_device_that_fails_is_one_sentence(message, sentence):
 
 def test_statuses_are_told_apart(programs):
     def status(**learner):
-        row = run(tiny(learner=sx.Learner(**{"rate": 1.0, "steps": 6} | learner), seeds=1), programs)[0]
+        row = run(
+            tiny(learner=sx.Learner(**{"rate": 1.0, "steps": 6} | learner), seeds=1), programs
+        )[0]
         assert len(row["trace.step"]) == len(row["trace.loss"])
         return row["status"], row["steps"], row["trace.step"]
 
@@ -176,7 +201,9 @@ def test_light_programs_have_options_of_their_own_and_heavy_ones_none(monkeypatc
 
 def test_a_batch_is_light_only_as_a_whole(monkeypatch):
     asked = []
-    monkeypatch.setattr(programs, "_options", lambda backend, operations: asked.append((backend, operations)) or {})
+    monkeypatch.setattr(
+        programs, "_options", lambda backend, operations: asked.append((backend, operations)) or {}
+    )
     trial = sx.Trial(sx.SignalTask(2, 3, 0.3), sx.CNN(1, 1), sx.Learner(0.1, 2), samples=4)
     programs._compile(trial, trial, 1)
     programs._compile(trial, trial, 3)
@@ -196,7 +223,12 @@ def test_a_heavy_trial_alone_has_a_convolution_of_its_own(monkeypatch):
     monkeypatch.setitem(convolutions.SPELLINGS, "shifts", other)
     monkeypatch.setitem(convolutions.FASTEST_ALONE, jax.default_backend(), "shifts")
     network = sx.CNN(3, 2, depth=2, outputs=10, border="wrap")
-    trial = sx.Trial(sx.ImageTask("embedded-digits", 10), network, sx.Learner(0.1, 1, oracle="online", batch=2), measure=sx.Measure(test=2))
+    trial = sx.Trial(
+        sx.ImageTask("embedded-digits", 10),
+        network,
+        sx.Learner(0.1, 1, oracle="online", batch=2),
+        measure=sx.Measure(test=2),
+    )
     for light, batch, wanted in ((0.0, 1, True), (0.0, 2, False), (1e30, 1, False)):
         monkeypatch.setattr(programs, "LIGHT", {jax.default_backend(): (light, {})})
         called.clear()

@@ -1,4 +1,6 @@
-"""Whatever bytes lie in a results folder: a reader gives a value or one sentence, never a traceback, and never a wrong row."""
+"""Whatever bytes lie in a results folder: a reader gives a value or one sentence, never a
+traceback, and never a wrong row.
+"""
 
 import json
 import shutil
@@ -10,17 +12,26 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.engine import DamagedPart, Ledger, read_manifest
-from separatrix.engine.store import ledger
 from separatrix.engine.execute import wire as remote
+from separatrix.engine.store import ledger
 from separatrix.engine.store.parts import part_name
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_report
 from separatrix.report.live import Watcher
 
-ROWS = [{"trial": f"{i:032x}", "risk": 0.1 * i, "status": "exhausted", "trace.loss": [0.5, 0.25 * i]} for i in range(5)]
+ROWS = [
+    {"trial": f"{i:032x}", "risk": 0.1 * i, "status": "exhausted", "trace.loss": [0.5, 0.25 * i]}
+    for i in range(5)
+]
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 NOISE = st.one_of(

@@ -1,4 +1,6 @@
-"""Shards: every trial in one share, shares that meet in the ledger, and studies that stop where they would have to wait."""
+"""Shards: every trial in one share, shares that meet in the ledger, and studies that stop where
+they would have to wait.
+"""
 
 import json
 
@@ -24,18 +26,25 @@ def lab_in(folder, programs, shard=None):
 def test_every_trial_is_in_one_share_whatever_its_company(count):
     sweep = tiny(seeds=60)
     shares = [Shard(number, count).of(sweep) for number in range(1, count + 1)]
-    assert sorted(trial.identity for share in shares for trial in share) == sorted(trial.identity for trial in sweep)
+    assert sorted(trial.identity for share in shares for trial in share) == sorted(
+        trial.identity for trial in sweep
+    )
     half = sx.Sweep(sweep.trials[::2])
     for number, share in enumerate(shares, 1):
         assert set(Shard(number, count).of(half).trials) == set(share.trials) & set(half.trials)
     if count == 2:
-        # 60 fair coins: both sides between 15 and 45 but for a chance of 1e-4; the trials are fixed, so this never changes.
+        # 60 fair coins: both sides between 15 and 45 but for a chance of 1e-4; the trials are
+        # fixed, so this never changes.
         assert 15 <= len(shares[0]) <= 45
 
 
-@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/2/3", "1.0/2", "1/9999999999999"])
+@pytest.mark.parametrize(
+    "text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/2/3", "1.0/2", "1/9999999999999"]
+)
 def test_what_is_no_shard_is_one_sentence(text):
-    with pytest.raises(SeparatrixError, match=r"a shard has the form i/n with 1 <= i <= n, such as 2/8"):
+    with pytest.raises(
+        SeparatrixError, match=r"a shard has the form i/n with 1 <= i <= n, such as 2/8"
+    ):
         Shard.parse(text)
 
 
@@ -52,7 +61,10 @@ def test_shares_meet_in_the_ledger_and_nothing_is_run_twice(tmp_path, programs):
     sweep, ran = tiny(seeds=12), 0
     for number in (3, 1):
         lab = lab_in(tmp_path, programs, Shard(number, 3))
-        with pytest.raises(ShardWaits, match=f"shard {number}/3 has done its share; [0-9]+ trials of other shards are missing"):
+        with pytest.raises(
+            ShardWaits,
+            match=f"shard {number}/3 has done its share; [0-9]+ trials of other shards are missing",
+        ):
             lab.run(sweep)
         assert lab.tally.trials == len(lab.shard.of(sweep))
         ran += lab.tally.trials
@@ -87,10 +99,14 @@ def test_a_study_in_shares_gives_the_verdicts_of_the_whole(tmp_path, monkeypatch
     missing = json.loads(first)["missing"]["signal-first"]
     assert 0 < missing < 12
     assert not (tmp_path / "parts" / "claims.json").exists()
-    assert "every trial is there: run the same command without --shard" in call("--out", "parts", "--shard", "2/2")
+    assert "every trial is there: run the same command without --shard" in call(
+        "--out", "parts", "--shard", "2/2"
+    )
     assert not (tmp_path / "parts" / "claims.json").exists()
     merged, whole = (json.loads(call("--out", folder, "--json")) for folder in ("parts", "whole"))
-    assert [claim | {"command": ""} for claim in merged] == [claim | {"command": ""} for claim in whole]
+    assert [claim | {"command": ""} for claim in merged] == [
+        claim | {"command": ""} for claim in whole
+    ]
     assert len(sx.engine.read_manifest(tmp_path / "parts")) == 3
 
 
@@ -98,9 +114,15 @@ def test_a_study_in_shares_gives_the_verdicts_of_the_whole(tmp_path, monkeypatch
     "options, words",
     [
         (["--engine", "ray"], "the `engine` of a run must be one of 'local', 'dask', got 'ray'"),
-        (["--engine", "dask", "--ledger", "nfs"], "the `ledger` of a run must be one of 'driver', 'shared', got 'nfs'"),
+        (
+            ["--engine", "dask", "--ledger", "nfs"],
+            "the `ledger` of a run must be one of 'driver', 'shared', got 'nfs'",
+        ),
         (["--scheduler", "tcp://localhost:1"], "--scheduler and --ledger belong to --engine dask"),
-        (["--engine", "dask", "--scheduler", "localhost"], "a scheduler's address has the form tcp://host:port, got 'localhost'"),
+        (
+            ["--engine", "dask", "--scheduler", "localhost"],
+            "a scheduler's address has the form tcp://host:port, got 'localhost'",
+        ),
         (["--shard", "5"], "a shard has the form i/n"),
     ],
 )

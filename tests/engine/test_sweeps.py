@@ -37,7 +37,10 @@ def test_a_number_of_seeds_may_be_a_numpy_integer():
     assert [trial.seed for trial in tiny(seeds=np.arange(2, 5))] == [2, 3, 4]
 
 
-@pytest.mark.parametrize("empty", [{"seeds": 0}, {"seeds": []}, {"samples": []}, {"network": []}, {"learner": []}, {"task": []}])
+@pytest.mark.parametrize(
+    "empty",
+    [{"seeds": 0}, {"seeds": []}, {"samples": []}, {"network": []}, {"learner": []}, {"task": []}],
+)
 def test_an_empty_grid_is_one_sentence(empty):
     with pytest.raises(SeparatrixError, match="a sweep needs at least one"):
         tiny(**empty)
@@ -46,7 +49,12 @@ def test_an_empty_grid_is_one_sentence(empty):
 def test_identity_is_what_a_trial_is_and_nothing_else():
     trial = tiny(seeds=1).trials[0]
     same = sx.Trial(
-        sx.SignalTask(np.int64(4), np.int32(3), np.float64(0.3)), NETWORK, sx.Learner(rate=1, steps=6), np.int64(12), np.int64(0), MEASURE
+        sx.SignalTask(np.int64(4), np.int32(3), np.float64(0.3)),
+        NETWORK,
+        sx.Learner(rate=1, steps=6),
+        np.int64(12),
+        np.int64(0),
+        MEASURE,
     )
     assert same.identity == trial.identity
     others = [
@@ -63,7 +71,12 @@ def test_identity_is_what_a_trial_is_and_nothing_else():
     assert len({each.identity for each in [trial, *others]}) == 1 + len(others)
 
 
-@given(st.integers(1, 100_000), st.integers(1, 100_000), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from([1.0, 2.0, 4.0]))
+@given(
+    st.integers(1, 100_000),
+    st.integers(1, 100_000),
+    st.sampled_from([1.0, 2.0, 4.0]),
+    st.sampled_from([1.0, 2.0, 4.0]),
+)
 def test_rounding_grows_keeps_order_and_is_done_once(a, b, ratio, large):
     rounding = Rounding(samples=ratio, large=large, sizes=ratio)
     for up in (rounding.samples_up, rounding.size_up):
@@ -77,12 +90,20 @@ def test_rounding_grows_keeps_order_and_is_done_once(a, b, ratio, large):
 sizes = st.integers(1, 40)
 trials = st.builds(
     lambda patches, dimension, noise, network, rate, samples, seed: sx.Trial(
-        sx.SignalTask(patches, dimension, noise), network, sx.Learner(rate=rate, steps=5), samples, seed
+        sx.SignalTask(patches, dimension, noise),
+        network,
+        sx.Learner(rate=rate, steps=5),
+        samples,
+        seed,
     ),
     sizes,
     sizes,
     st.floats(0.01, 2.0),
-    st.one_of(st.builds(sx.FCN, sizes), st.builds(lambda width: sx.CNN(1, width), sizes), st.builds(lambda width: sx.LCN(1, width), sizes)),
+    st.one_of(
+        st.builds(sx.FCN, sizes),
+        st.builds(lambda width: sx.CNN(1, width), sizes),
+        st.builds(lambda width: sx.LCN(1, width), sizes),
+    ),
     st.floats(0.01, 10.0),
     st.integers(1, 5000),
     st.integers(0, 10**6),
@@ -98,41 +119,70 @@ def test_frames_are_at_least_as_large_and_depend_on_the_trial_alone(trial, devic
         small, large = getattr(trial, part).sizes(), getattr(frame, part).sizes()
         assert all(large[name] >= count for name, count in small.items())
     # Values and seeds do not shape a program: neither its sizes nor its structure.
-    other = trial.replace(seed=trial.seed + 1, task=trial.task.replace(noise=3.0), learner=trial.learner.replace(rate=0.5))
+    other = trial.replace(
+        seed=trial.seed + 1,
+        task=trial.task.replace(noise=3.0),
+        learner=trial.learner.replace(rate=0.5),
+    )
     twin = frame_of(other, device.rounding)
     assert structure(twin) == structure(frame)
-    assert (twin.samples, twin.task.sizes(), twin.network.sizes()) == (frame.samples, frame.task.sizes(), frame.network.sizes())
+    assert (twin.samples, twin.task.sizes(), twin.network.sizes()) == (
+        frame.samples,
+        frame.task.sizes(),
+        frame.network.sizes(),
+    )
     assert structure(frame_of(frame, device.rounding)) == structure(frame)
 
 
 def test_light_trials_share_a_larger_frame_and_others_keep_their_own():
     def frames(rounding, **changes):
-        return [frame_of(trial, rounding).samples for trial in tiny(samples=[12, 64, 300, 2000, 3000], seeds=1, **changes)]
+        return [
+            frame_of(trial, rounding).samples
+            for trial in tiny(samples=[12, 64, 300, 2000, 3000], seeds=1, **changes)
+        ]
 
     plain = dataclasses.replace(CPU.rounding, light=0.0)
     own = [32, 128, 512, 2048, 4096]
     assert frames(plain) == own
     assert frames(CPU.rounding) == [2048, 2048, 2048, 2048, 4096]
-    # A row of a step costs 4 * 12 * 12 = 576 operations in a frame of 12 by 12, so 512 rows for 200 steps just miss 6e7, and 128 rows for 2000 do.
+    # A row of a step costs 4 * 12 * 12 = 576 operations in a frame of 12 by 12, so 512 rows for 200
+    # steps just miss 6e7, and 128 rows for 2000 do.
     assert frames(CPU.rounding, learner=LEARNER.replace(steps=200)) == [128, 128, 512, 2048, 4096]
     assert frames(CPU.rounding, learner=LEARNER.replace(steps=2000)) == own
     assert make_plan(tiny(samples=[12, 64, 300]), CPU).programs == 1
-    assert make_plan(tiny(samples=[12, 64, 300], learner=LEARNER.replace(steps=2000)), CPU).programs == 3
+    assert (
+        make_plan(tiny(samples=[12, 64, 300], learner=LEARNER.replace(steps=2000)), CPU).programs
+        == 3
+    )
 
 
 def test_rows_that_are_drawn_count_even_where_a_step_takes_few_of_them():
     def frame(patches, dimension):
-        (trial,) = tiny(sx.SignalTask(patches, dimension, 0.3), learner=LEARNER.replace(batch=4), samples=30, seeds=1)
+        (trial,) = tiny(
+            sx.SignalTask(patches, dimension, 0.3),
+            learner=LEARNER.replace(batch=4),
+            samples=30,
+            seeds=1,
+        )
         frame = frame_of(trial, CPU.rounding)
-        assert cost_of(frame).flops == cost_of(frame.replace(samples=2048)).flops < CPU.rounding.light
+        assert (
+            cost_of(frame).flops == cost_of(frame.replace(samples=2048)).flops < CPU.rounding.light
+        )
         return frame.samples
 
     assert frame(4, 3) == 2048
-    assert frame(100, 100) == 32  # 2048 rows of it are 3e7 numbers: most of a second, for a trial of milliseconds
+    assert (
+        frame(100, 100) == 32
+    )  # 2048 rows of it are 3e7 numbers: most of a second, for a trial of milliseconds
 
 
 @settings(max_examples=60)
-@given(trials, st.integers(1, 5000), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from([0.0, 1e6, 6e7, 1e9, math.inf]))
+@given(
+    trials,
+    st.integers(1, 5000),
+    st.sampled_from([1.0, 2.0, 4.0]),
+    st.sampled_from([0.0, 1e6, 6e7, 1e9, math.inf]),
+)
 def test_frames_of_light_trials_keep_order_are_made_once_and_stay_light(trial, other, ratio, light):
     rounding = Rounding(samples=ratio, large=2.0, sizes=2.0, light=light)
     frame = frame_of(trial, rounding)
@@ -199,7 +249,9 @@ def test_costs_are_positive_and_grow_with_every_size(trial):
 
 @pytest.mark.parametrize("device", [CPU, GPU, Device("cpu", workers=1), Device("gpu", memory=1e6)])
 def test_a_plan_holds_every_trial_once_and_leaves_out_what_is_done(device):
-    sweep = tiny(samples=[8, 12, 64, 3000], seeds=9) + tiny(network=sx.LCN(1, readout="sum", bias=False), seeds=5)
+    sweep = tiny(samples=[8, 12, 64, 3000], seeds=9) + tiny(
+        network=sx.LCN(1, readout="sum", bias=False), seeds=5
+    )
     plan = make_plan(sweep, device)
     planned = [trial.identity for chunk in plan.chunks for trial in chunk.trials]
     assert sorted(planned) == sorted(trial.identity for trial in sweep)
@@ -208,12 +260,19 @@ def test_a_plan_holds_every_trial_once_and_leaves_out_what_is_done(device):
     assert plan.seconds > 0
     assert plan.bytes > 0
     for chunk in plan.chunks:
-        assert {structure(frame_of(trial, device.rounding)) for trial in chunk.trials} == {chunk.program}
+        assert {structure(frame_of(trial, device.rounding)) for trial in chunk.trials} == {
+            chunk.program
+        }
     done = set(planned[::2])
     rest = make_plan(sweep, device, done)
-    assert sorted(trial.identity for chunk in rest.chunks for trial in chunk.trials) == sorted(set(planned) - done)
-    # What is done changes neither programs nor batches of the rest: resumed numbers are the numbers.
-    assert {(chunk.program, chunk.batch) for chunk in rest.chunks} <= {(chunk.program, chunk.batch) for chunk in plan.chunks}
+    assert sorted(trial.identity for chunk in rest.chunks for trial in chunk.trials) == sorted(
+        set(planned) - done
+    )
+    # What is done changes neither programs nor batches of the rest: resumed numbers are the
+    # numbers.
+    assert {(chunk.program, chunk.batch) for chunk in rest.chunks} <= {
+        (chunk.program, chunk.batch) for chunk in plan.chunks
+    }
     assert make_plan(sweep, device, set(planned)).chunks == ()
 
 
@@ -227,17 +286,36 @@ def test_batches_fit_the_memory():
 @pytest.mark.parametrize(
     "samples, steps, width, count, batch",
     [
-        (1024, 3000, 256, 3, 3),  # 4 · 1024 · 400 · 256 operations a step, 1.3e12 in all: heavy, no copies
+        (
+            1024,
+            3000,
+            256,
+            3,
+            3,
+        ),  # 4 · 1024 · 400 · 256 operations a step, 1.3e12 in all: heavy, no copies
         (1024, 3000, 64, 3, 4),
         (1024, 3000, 64, 12, 16),
         (1024, 3000, 64, 100, 64),
-        (100, 3000, 64, 3, 64),  # 4e10 with the rows rounded up to 128: light, one size whatever the number
+        (
+            100,
+            3000,
+            64,
+            3,
+            64,
+        ),  # 4e10 with the rows rounded up to 128: light, one size whatever the number
         (1024, 1000, 128, 3, 64),  # few steps
     ],
 )
 def test_batches_of_long_trainings_have_few_copies(samples, steps, width, count, batch):
     task = sx.SphereTask(400, patch=10, noise=1.0)
-    sweep = sx.Sweep.grid(task, sx.FCN(width), sx.Learner(0.2, steps, "squared"), samples, seeds=count, measure=sx.Measure(test=1))
+    sweep = sx.Sweep.grid(
+        task,
+        sx.FCN(width),
+        sx.Learner(0.2, steps, "squared"),
+        samples,
+        seeds=count,
+        measure=sx.Measure(test=1),
+    )
     plan = make_plan(sweep, Device("gpu", memory=1e12))
     assert {chunk.batch for chunk in plan.chunks} == {batch}
     assert plan.trials == count
@@ -248,7 +326,11 @@ def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
         rounding = Rounding(samples=4.0, sizes=2.0, heavy=1e7)
 
     task, network, learner = sx.SignalTask(5, 3, 0.3), sx.FCN(5), sx.Learner(rate=1.0, steps=5)
-    trials = [sx.Trial(task, network, learner, samples, seed, MEASURE) for seed in range(2) for samples in (20, 128, 100)]
+    trials = [
+        sx.Trial(task, network, learner, samples, seed, MEASURE)
+        for seed in range(2)
+        for samples in (20, 128, 100)
+    ]
     sweep = Sweep(tuple(trials))
     plan = make_plan(sweep, Batched("gpu"))
     light, *heavy = sorted(plan.chunks, key=lambda chunk: chunk.frame.samples)
@@ -266,7 +348,9 @@ def test_long_trainings_of_short_steps_meet_in_one_program():
 
     def frames(samples, learner=learner, task=sphere):
         sweep = sx.Sweep.grid(task, sx.FCN(256), learner, samples=samples)
-        assert [frame for _, _, frame in framed(sweep, rounding)] == [frame_of(trial, rounding) for trial in sweep]
+        assert [frame for _, _, frame in framed(sweep, rounding)] == [
+            frame_of(trial, rounding) for trial in sweep
+        ]
         return [frame_of(trial, rounding) for trial in sweep]
 
     level = frames([64, 1000, 1024])
@@ -276,17 +360,31 @@ def test_long_trainings_of_short_steps_meet_in_one_program():
     assert [frame.samples for frame in frames([1500, 1024])] == [2048, 1024]
     # Few steps: the next rung. Long steps, and steps on a part of the rows: as without the rule.
     assert [frame.samples for frame in frames([64], learner.replace(steps=5))] == [128]
-    for other in (frames([64], task=sphere.replace(dimension=400)), frames([64], learner.replace(batch=32))):
-        assert other[0] == frame_of(other[0].replace(samples=64), dataclasses.replace(rounding, long=np.inf))
+    for other in (
+        frames([64], task=sphere.replace(dimension=400)),
+        frames([64], learner.replace(batch=32)),
+    ):
+        assert other[0] == frame_of(
+            other[0].replace(samples=64), dataclasses.replace(rounding, long=np.inf)
+        )
 
 
 def test_a_long_trial_that_fills_a_gpu_runs_alone():
     device = Device("gpu", memory=1e12)
-    task, learner = sx.ImageRegressionTask("embedded-photographs", 32), sx.Learner(0.2, 5000, "squared")
+    task, learner = (
+        sx.ImageRegressionTask("embedded-photographs", 32),
+        sx.Learner(0.2, 5000, "squared"),
+    )
 
     def batch(width, steps):
-        trial = sx.Trial(task, sx.CNN(3, width, readout="pooled"), learner.replace(steps=steps), samples=1024)
-        return make_plan(sx.Sweep(tuple(trial.replace(seed=seed) for seed in range(5))), device).chunks[0].batch
+        trial = sx.Trial(
+            task, sx.CNN(3, width, readout="pooled"), learner.replace(steps=steps), samples=1024
+        )
+        return (
+            make_plan(sx.Sweep(tuple(trial.replace(seed=seed) for seed in range(5))), device)
+            .chunks[0]
+            .batch
+        )
 
     assert batch(1024, 5000) == 1  # 1e11 operations a step, 5e14 in all
     assert batch(16, 5000) == 5  # small steps share the device

@@ -6,9 +6,10 @@ from scipy import stats
 from separatrix.errors import UnknownNameError
 from separatrix.inference.coverage import as_markdown, calibrate, scenarios
 
-# With S studies and true coverage c the count is binomial(S, c). The whole run demands 92-98 %. Here a scenario fails only if its
-# count would be a one-in-a-thousand event at the nearer end of that range, so that a sound estimator passes with any
-# seed, while with 120 studies one whose coverage is really 78 % fails nine times out of ten.
+# With S studies and true coverage c the count is binomial(S, c). The whole run demands 92-98 %.
+# Here a scenario fails only if its count would be a one-in-a-thousand event at the nearer end of
+# that range, so that a sound estimator passes with any seed, while with 120 studies one whose
+# coverage is really 78 % fails nine times out of ten.
 STUDIES = 120  # half of it where a study is slow
 
 

@@ -7,7 +7,9 @@ from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.inference import difference, mean_interval, median_interval, ratio, wilson
 
 
-@given(st.integers(1, 200).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
+@given(
+    st.integers(1, 200).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
+)
 def test_wilson_contains_its_estimate_and_stays_a_probability(case):
     found = wilson(*case)
     assert 0 <= found.low <= found.estimate <= found.high <= 1
@@ -15,7 +17,9 @@ def test_wilson_contains_its_estimate_and_stays_a_probability(case):
 
 
 def test_wilson_agrees_with_the_published_value():
-    found = wilson(15, 20)  # Agresti and Coull's worked form, computed by hand: centre .7097, half width .1785
+    found = wilson(
+        15, 20
+    )  # Agresti and Coull's worked form, computed by hand: centre .7097, half width .1785
     assert found.low == pytest.approx(0.5313, abs=5e-4)
     assert found.high == pytest.approx(0.8881, abs=5e-4)
 
@@ -31,9 +35,13 @@ def test_few_values_say_what_level_they_reach():
     assert mean_interval([3.0]).low == -np.inf
 
 
-# 400 studies: a true 95 % covers in 95 ± 2.2 % (two standard errors); for few seeds a bootstrap of skewed data may lose 3 %.
+# 400 studies: a true 95 % covers in 95 ± 2.2 % (two standard errors); for few seeds a bootstrap of
+# skewed data may lose 3 %.
 @pytest.mark.parametrize("draw", [lambda rng: rng.normal(3, 1, 8), lambda rng: rng.gamma(3, 1, 8)])
-@pytest.mark.parametrize("interval, truth", [(lambda x: mean_interval(x, replicates=500), "mean"), (median_interval, "median")])
+@pytest.mark.parametrize(
+    "interval, truth",
+    [(lambda x: mean_interval(x, replicates=500), "mean"), (median_interval, "median")],
+)
 def test_coverage_over_seeds(draw, interval, truth):
     rng = np.random.default_rng(0)
     big = np.random.default_rng(1)
@@ -42,11 +50,14 @@ def test_coverage_over_seeds(draw, interval, truth):
     assert 0.89 <= rate <= 0.985
 
 
-# 400 studies of normal values: a true 95 % covers in 95 ± 2.2 %, whether resampled (from six values on) or Student's.
+# 400 studies of normal values: a true 95 % covers in 95 ± 2.2 %, whether resampled (from six values
+# on) or Student's.
 @pytest.mark.parametrize("count", [3, 4, 5, 6])
 def test_the_mean_of_few_seeds_is_covered(count):
     rng = np.random.default_rng(count)
-    rate = np.mean([mean_interval(rng.normal(3, 1, count), replicates=500).contains(3.0) for _ in range(400)])
+    rate = np.mean(
+        [mean_interval(rng.normal(3, 1, count), replicates=500).contains(3.0) for _ in range(400)]
+    )
     assert 0.925 <= rate <= 0.98
 
 

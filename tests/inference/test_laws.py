@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.inference import CANNOT_TELL, NONE_FITS, Cell, Law, Tally, cell_of, estimate_threshold, fit_exponents, rank_laws, standard_laws
+from separatrix.inference import (
+    CANNOT_TELL,
+    NONE_FITS,
+    Cell,
+    Law,
+    Tally,
+    cell_of,
+    estimate_threshold,
+    fit_exponents,
+    rank_laws,
+    standard_laws,
+)
 from separatrix.inference.censored_regression import fit_rows, rows_of
 
 SQUARE = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
@@ -12,7 +23,10 @@ SQUARE = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
 
 def made(function, pairs=SQUARE, error=0.08, seed=0, **more):
     rng = np.random.default_rng(seed)
-    return [Cell({"k": k, "d": d, **more}, math.log(function(k, d)) + error * rng.normal(), error) for k, d in pairs]
+    return [
+        Cell({"k": k, "d": d, **more}, math.log(function(k, d)) + error * rng.normal(), error)
+        for k, d in pairs
+    ]
 
 
 def test_standard_laws_and_their_factors():
@@ -33,8 +47,12 @@ def test_exponents_of_a_known_power_law(method):
 
 
 def test_weighting_follows_the_errors():
-    cells = [Cell({"k": k}, math.log(k), 0.02) for k in (4, 8, 16, 32)] + [Cell({"k": 64}, math.log(640), 3.0)]
-    assert fit_exponents(cells, ["k"], method="likelihood").exponents["k"].estimate == pytest.approx(1.0, abs=0.1)
+    cells = [Cell({"k": k}, math.log(k), 0.02) for k in (4, 8, 16, 32)] + [
+        Cell({"k": 64}, math.log(640), 3.0)
+    ]
+    assert fit_exponents(cells, ["k"], method="likelihood").exponents[
+        "k"
+    ].estimate == pytest.approx(1.0, abs=0.1)
 
 
 def test_censored_cells_are_used_as_censored():
@@ -46,7 +64,8 @@ def test_censored_cells_are_used_as_censored():
         honest.append(Cell({"k": k}, max(value, floor), 0.05, "left" if value < floor else "none"))
         naive.append(Cell({"k": k}, max(value, floor), 0.05))
     assert fit_exponents(honest, ["k"]).exponents["k"].contains(1.0)
-    # The very mistake that this is about: a grid's first value read as a threshold flattens the law.
+    # The very mistake that this is about: a grid's first value read as a threshold flattens the
+    # law.
     assert fit_exponents(naive, ["k"]).exponents["k"].estimate < 0.8
     assert fit_exponents(honest, ["k"]).censored == 2
 
@@ -55,7 +74,10 @@ def test_a_bound_that_contradicts_the_fit_pulls_it():
     cells = [Cell({"k": k}, math.log(k), 0.05) for k in (4, 8, 16)]
     high = [*cells, Cell({"k": 32}, math.log(300), 0.05, "right")]
     harmless = [*cells, Cell({"k": 32}, math.log(3), 0.05, "right")]
-    slope = {name: fit_exponents(c, ["k"]).exponents["k"].estimate for name, c in (("a", high), ("b", harmless))}
+    slope = {
+        name: fit_exponents(c, ["k"]).exponents["k"].estimate
+        for name, c in (("a", high), ("b", harmless))
+    }
     assert slope["a"] > 1.3
     assert slope["b"] == pytest.approx(1.0, abs=0.05)
 
@@ -86,18 +108,25 @@ def test_clusters_widen_the_interval_when_cells_err_together():
 def test_the_true_law_wins(law):
     ranking = rank_laws(made(lambda k, d: 5 * float(law.values({"k": k, "d": d}))))
     assert ranking.verdict == law.name
-    assert ranking.scores[0].constant == pytest.approx(5, rel=0.15) or ranking.scores[0].name == "power law"
+    assert (
+        ranking.scores[0].constant == pytest.approx(5, rel=0.15)
+        or ranking.scores[0].name == "power law"
+    )
     assert sum(score.weight for score in ranking.scores) == pytest.approx(1)
 
 
 def test_indistinguishable_designs_cannot_tell():
     diagonal = [(k, k) for k in (4, 6, 8, 12, 16, 24)]
     square_of_k = Law("k²", "k²", lambda design: design["k"] ** 2)
-    ranking = rank_laws(made(lambda k, d: k * d, diagonal), [*standard_laws(), square_of_k], power_law=["k"])
+    ranking = rank_laws(
+        made(lambda k, d: k * d, diagonal), [*standard_laws(), square_of_k], power_law=["k"]
+    )
     assert ranking.verdict == CANNOT_TELL
     assert {"kd", "k²", "k(k+d)"} == set(ranking.remaining)
     assert "laws-coincide" in {note.code for note in ranking.notes}
-    narrow = rank_laws(made(lambda k, d: k * d, [(k, d) for k in (10, 11, 12) for d in (10, 11, 12)]))
+    narrow = rank_laws(
+        made(lambda k, d: k * d, [(k, d) for k in (10, 11, 12) for d in (10, 11, 12)])
+    )
     assert narrow.verdict == CANNOT_TELL
     assert narrow.family is None
 

@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 
 from separatrix.errors import ParameterError
-from separatrix.inference import Proposal, SearchPlan, Tally, estimate_threshold, merge, propose, propose_batch, stop_reason
+from separatrix.inference import (
+    Proposal,
+    SearchPlan,
+    Tally,
+    estimate_threshold,
+    merge,
+    propose,
+    propose_batch,
+    stop_reason,
+)
 from separatrix.inference.synthetic import SyntheticLearner
 
 PLAN = SearchPlan(minimum=8, maximum=4096, width=0.6)
@@ -90,7 +99,12 @@ def test_three_times_cheaper_than_the_full_grid():
 
 def test_several_cells_share_a_batch():
     done = [Tally(8, 9, 9)]
-    cells = {"new": [], "climbing": [Tally(8, 0, 4)], "fine": [Tally(8, 0, 8), Tally(16, 8, 8)], "done": done}
+    cells = {
+        "new": [],
+        "climbing": [Tally(8, 0, 4)],
+        "fine": [Tally(8, 0, 8), Tally(16, 8, 8)],
+        "done": done,
+    }
     wanted = propose_batch(cells, 40, PLAN)
     assert {proposal.cell for proposal in wanted} == {"new", "climbing", "fine"}
     assert sum(proposal.repetitions for proposal in wanted) <= 40
@@ -99,7 +113,9 @@ def test_several_cells_share_a_batch():
     crowd = {name: [] for name in range(30)}
     assert sum(p.repetitions for p in propose_batch(crowd, 40, PLAN)) == 40
     assert propose_batch({"done": done}, 40, PLAN) == []
-    own = propose_batch({"a": [], "b": []}, 8, {"a": PLAN, "b": SearchPlan(minimum=100, maximum=200)})
+    own = propose_batch(
+        {"a": [], "b": []}, 8, {"a": PLAN, "b": SearchPlan(minimum=100, maximum=200)}
+    )
     assert [p.resource for p in own] == [8, 100]
 
 

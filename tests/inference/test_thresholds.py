@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.errors import ParameterError
-from separatrix.inference import Tally, binarize, estimate_threshold, tally, threshold_from_metric, threshold_ratio
+from separatrix.inference import (
+    Tally,
+    binarize,
+    estimate_threshold,
+    tally,
+    threshold_from_metric,
+    threshold_ratio,
+)
 from separatrix.inference.monotone import isotonic_rates
 from separatrix.inference.synthetic import SyntheticLearner
 
@@ -40,7 +47,9 @@ def test_the_threshold_counts_lapses_and_other_probabilities():
 def test_a_guess_rate_moves_the_threshold():
     # Half of the trials succeed by chance: success in 3 of 4 is then the middle of the rise.
     tallies = [Tally(r, h, 100) for r, h in ((8, 50), (16, 52), (32, 75), (64, 98), (128, 100))]
-    assert estimate_threshold(tallies, probability=0.75, guess=0.5).estimate == pytest.approx(32, rel=0.1)
+    assert estimate_threshold(tallies, probability=0.75, guess=0.5).estimate == pytest.approx(
+        32, rel=0.1
+    )
 
 
 @pytest.mark.parametrize("trials", [3, 8, 50])
@@ -67,7 +76,8 @@ def test_one_lucky_trial_says_nothing():
 
 
 def test_budget_that_mostly_fails_is_not_extrapolated_to_a_value():
-    # A quarter of the trials succeed at the last level: the estimate would lie beyond everything that was tried.
+    # A quarter of the trials succeed at the last level: the estimate would lie beyond everything
+    # that was tried.
     found = estimate_threshold([Tally(8, 0, 40), Tally(16, 2, 40), Tally(32, 10, 40)])
     assert found.censoring == "right"
     assert math.isnan(found.estimate)
@@ -120,7 +130,9 @@ def test_order_of_trials_does_not_matter():
     a = tally([16, 8, 16, 32], [True, False, False, True])
     b = tally([32, 16, 8, 16], [True, False, False, True])
     assert a == b
-    assert estimate_threshold(a) == estimate_threshold(b) or math.isnan(estimate_threshold(a).estimate)
+    assert estimate_threshold(a) == estimate_threshold(b) or math.isnan(
+        estimate_threshold(a).estimate
+    )
 
 
 def test_metric_and_direction():
@@ -145,7 +157,11 @@ def test_ratio_of_thresholds():
 
 
 def test_isotonic_rates_pool():
-    assert isotonic_rates([Tally(1, 3, 4), Tally(2, 1, 4), Tally(3, 4, 4)]).tolist() == [0.5, 0.5, 1.0]
+    assert isotonic_rates([Tally(1, 3, 4), Tally(2, 1, 4), Tally(3, 4, 4)]).tolist() == [
+        0.5,
+        0.5,
+        1.0,
+    ]
 
 
 def test_wrong_use_gets_one_sentence():

@@ -1,4 +1,6 @@
-"""The training loop against NumPy: gradients by hand, projection, bias ramp; optimizers; parts that are trained; stopping."""
+"""The training loop against NumPy: gradients by hand, projection, bias ramp; optimizers; parts that
+are trained; stopping.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +18,20 @@ LSA = {"activation": sx.LSA(0.3), "readout": "sum", "bias": False}
 RAMP = {"projection": "ball", "lsa_bias": sx.Ramp(0.0, 0.3)}
 CASES = {
     "CNN logistic ramp ball": (sx.CNN(1, **LSA), sx.Learner(3.0, 20, **RAMP)),
-    "LCN logistic ramp sphere": (sx.LCN(2, 2, **LSA), sx.Learner(2.0, 20, **(RAMP | {"projection": "sphere"}))),
+    "LCN logistic ramp sphere": (
+        sx.LCN(2, 2, **LSA),
+        sx.Learner(2.0, 20, **(RAMP | {"projection": "sphere"})),
+    ),
     "FCN hinge ramp ball": (sx.FCN(4, **LSA), sx.Learner(1.0, 20, loss="hinge", **RAMP)),
-    "CNN hinge pooled": (sx.CNN(3, 4, readout="pooled", offset=True), sx.Learner(0.3, 20, loss="hinge")),
+    "CNN hinge pooled": (
+        sx.CNN(3, 4, readout="pooled", offset=True),
+        sx.Learner(0.3, 20, loss="hinge"),
+    ),
     "LCN logistic positions": (sx.LCN(2, 3, stride=2), sx.Learner(sx.Ramp(0.1, 0.5), 20)),
-    "FCN squared stages": (sx.FCN(4, activation=sx.ClippedReLU(0.5)), sx.Learner(sx.Stages(0.2, 0.05), 20, loss="squared")),
+    "FCN squared stages": (
+        sx.FCN(4, activation=sx.ClippedReLU(0.5)),
+        sx.Learner(sx.Stages(0.2, 0.05), 20, loss="squared"),
+    ),
 }
 
 
@@ -33,20 +44,33 @@ def data(seed=0):
 
 
 def as_params(parts):
-    return Params(**{name: jnp.asarray(part, jnp.float32) for name, part in ({"weights": None} | parts).items()})
+    return Params(
+        **{
+            name: jnp.asarray(part, jnp.float32)
+            for name, part in ({"weights": None} | parts).items()
+        }
+    )
 
 
 def trained(network, learner, params, times=(0, 5, 20)):
     """What `descend` leaves, on the rows of `data()`."""
     x, y = data()
     layout = network.layout(SHAPE)
-    rows = Rows(layout.windows.patches(jnp.asarray(x, jnp.float32)), jnp.asarray(y, jnp.float32), jnp.full(ROWS, 1 / ROWS))
+    rows = Rows(
+        layout.windows.patches(jnp.asarray(x, jnp.float32)),
+        jnp.asarray(y, jnp.float32),
+        jnp.full(ROWS, 1 / ROWS),
+    )
 
     def measure(p, step):
         loss = empirical_loss(learner, network_at(learner, network, step), layout, p, rows)
         return {"loss": loss, "risk": network_risk(network, p, layout, rows)}
 
-    return jax.device_get(jax.jit(lambda p: descend(learner, network, layout, p, lambda step: rows, measure, times))(as_params(params)))
+    return jax.device_get(
+        jax.jit(lambda p: descend(learner, network, layout, p, lambda step: rows, measure, times))(
+            as_params(params)
+        )
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -65,12 +89,20 @@ def test_twenty_steps_are_twenty_steps_by_hand(name):
         return r.level if isinstance(r, sx.Constant) else r.first if step < 1 else r.later
 
     level = None if learner.lsa_bias is None else (lambda step: 0.3 * min(step / 10, 1.0))
-    expected = reference.descend(network, params, lambda _: rows, 20, rate, learner.loss, learner.projection, level)
+    expected = reference.descend(
+        network, params, lambda _: rows, 20, rate, learner.loss, learner.projection, level
+    )
     for part, value in expected.items():
-        np.testing.assert_allclose(getattr(run.params, part), value, rtol=1e-4, atol=1e-4, err_msg=part)
-    loss = reference.loss_and_gradient(network, expected, *rows, learner.loss, None if level is None else 0.3)[0]
+        np.testing.assert_allclose(
+            getattr(run.params, part), value, rtol=1e-4, atol=1e-4, err_msg=part
+        )
+    loss = reference.loss_and_gradient(
+        network, expected, *rows, learner.loss, None if level is None else 0.3
+    )[0]
     assert run.trace["loss"][-1] == pytest.approx(loss, rel=1e-4, abs=1e-5)
-    assert run.trace["risk"][-1] == pytest.approx(reference.risk(network, expected, patches, y), abs=1e-6)
+    assert run.trace["risk"][-1] == pytest.approx(
+        reference.risk(network, expected, patches, y), abs=1e-6
+    )
     assert run.trace["step"].tolist() == [0, 5, 20]
     assert run.steps == 20
     assert run.status == sx.Status.EXHAUSTED
@@ -80,7 +112,13 @@ def test_twenty_steps_are_twenty_steps_by_hand(name):
 
 @pytest.mark.parametrize(
     "optimizer, options",
-    [("sgd", (("momentum", 0.9), ("nesterov", True))), ("adam", (("b1", 0.8),)), ("adadelta", ()), ("rmsprop", ()), ("adagrad", ())],
+    [
+        ("sgd", (("momentum", 0.9), ("nesterov", True))),
+        ("adam", (("b1", 0.8),)),
+        ("adadelta", ()),
+        ("rmsprop", ()),
+        ("adagrad", ()),
+    ],
 )
 def test_optimizers_run_and_reduce_the_loss(optimizer, options):
     network = sx.CNN(3, 4, readout="pooled", offset=True)
@@ -88,19 +126,28 @@ def test_optimizers_run_and_reduce_the_loss(optimizer, options):
     rate = 1.0 if optimizer == "adadelta" else 0.02
     run = trained(network, sx.Learner(rate, 20, optimizer=optimizer, options=options), params)
     assert run.trace["loss"][-1] < run.trace["loss"][0]
-    assert all(np.isfinite(part).all() and not np.allclose(part, params[name]) for name, part in run.params._asdict().items())
+    assert all(
+        np.isfinite(part).all() and not np.allclose(part, params[name])
+        for name, part in run.params._asdict().items()
+    )
 
 
 @pytest.mark.parametrize("times", [(0, 20), (0, 10, 20), (0, 1, 2, 20), (0, 5, 15, 20)])
 def test_when_a_run_is_measured_does_not_change_it(times):
-    # Steps are made in rounds that divide the times between measurements: 20, 10, 1 and 5 here. A rate that changes tells whether each step knows its number.
+    # Steps are made in rounds that divide the times between measurements: 20, 10, 1 and 5 here. A
+    # rate that changes tells whether each step knows its number.
     network, learner = sx.FCN(3), sx.Learner(sx.Ramp(0.0, 0.5), 20)
     params = reference.random_params(network, SHAPE, np.random.default_rng(1), scale=0.5)
-    run, other = trained(network, learner, params, times), trained(network, learner, params, (0, 3, 7, 20))
+    run, other = (
+        trained(network, learner, params, times),
+        trained(network, learner, params, (0, 3, 7, 20)),
+    )
     assert run.steps == other.steps == 20
     assert run.trace["step"].tolist() == list(times)
     for one, two in zip(jax.tree.leaves(run.params), jax.tree.leaves(other.params), strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-7)  # the same operations, perhaps fused otherwise
+        np.testing.assert_allclose(
+            one, two, rtol=1e-6, atol=1e-7
+        )  # the same operations, perhaps fused otherwise
     assert not np.allclose(run.params.weights, params["weights"], atol=1e-3)
 
 
@@ -112,7 +159,9 @@ def test_adam_is_adam_by_hand():
     patches = reference.patches_of(x, None, 1)
     w, m, v = params["weights"].copy(), 0.0, 0.0
     for step in range(1, 21):
-        g = reference.loss_and_gradient(network, {"weights": w}, patches, y, np.full(ROWS, 1 / ROWS), "logistic")[1]["weights"]
+        g = reference.loss_and_gradient(
+            network, {"weights": w}, patches, y, np.full(ROWS, 1 / ROWS), "logistic"
+        )[1]["weights"]
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
         w = w - 0.05 * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
     np.testing.assert_allclose(run.params.weights, w, rtol=1e-3, atol=1e-4)
@@ -126,7 +175,9 @@ def test_sparsity_is_the_proximal_step_of_an_l1_penalty_by_hand():
     patches = reference.patches_of(x, None, 1)
     w = params["weights"].copy()
     for _ in range(20):
-        g = reference.loss_and_gradient(network, {"weights": w}, patches, y, np.full(ROWS, 1 / ROWS), "logistic")[1]["weights"]
+        g = reference.loss_and_gradient(
+            network, {"weights": w}, patches, y, np.full(ROWS, 1 / ROWS), "logistic"
+        )[1]["weights"]
         w = w - rate * g
         w = np.sign(w) * np.maximum(np.abs(w) - rate * level, 0.0)
     np.testing.assert_allclose(run.params.weights, w, rtol=1e-4, atol=1e-5)
@@ -141,14 +192,24 @@ def test_parts_that_are_not_trained_stay_bitwise_the_same():
     for part in ("weights", "bias", "offset"):
         np.testing.assert_array_equal(getattr(run.params, part), params[part].astype(np.float32))
     assert not np.allclose(run.params.readout, params["readout"])
-    with pytest.raises(sx.SeparatrixError, match="nothing to train: the network has none of the parts readout"):
-        trained(sx.CNN(1, **LSA), sx.Learner(0.5, 1, train=("readout",)), {"weights": np.ones((1, 1, 3))})
+    with pytest.raises(
+        sx.SeparatrixError, match="nothing to train: the network has none of the parts readout"
+    ):
+        trained(
+            sx.CNN(1, **LSA),
+            sx.Learner(0.5, 1, train=("readout",)),
+            {"weights": np.ones((1, 1, 3))},
+        )
 
 
 def test_projections_keep_short_weights_in_the_ball_and_zero_at_zero():
     weights = jnp.array([[[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]])
-    np.testing.assert_allclose(project(Params(weights), "ball").weights[0], [[0.6, 0.8], [0.3, 0.4], [0, 0]], rtol=1e-6)
-    np.testing.assert_allclose(project(Params(weights), "sphere").weights[0], [[0.6, 0.8], [0.6, 0.8], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        project(Params(weights), "ball").weights[0], [[0.6, 0.8], [0.3, 0.4], [0, 0]], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        project(Params(weights), "sphere").weights[0], [[0.6, 0.8], [0.6, 0.8], [0, 0]], rtol=1e-6
+    )
     assert project(Params(weights), "none").weights is weights
 
 
@@ -162,12 +223,25 @@ def run_of(stop, losses, risks):
         return {"loss": losses[step], "risk": risks[step]}
 
     start = Params(jnp.ones((1, 1, 2)))
-    return descend(learner, network, network.layout((2, 1)), start, lambda step: rows, measure, np.arange(len(losses)))
+    return descend(
+        learner,
+        network,
+        network.layout((2, 1)),
+        start,
+        lambda step: rows,
+        measure,
+        np.arange(len(losses)),
+    )
 
 
 def scripted(stop, losses, risks=None):
-    """The end of a run whose measurements are given, one a step: status, steps, number of measurements."""
-    table, other = jnp.asarray(losses, jnp.float32), jnp.asarray(risks if risks is not None else losses, jnp.float32)
+    """The end of a run whose measurements are given, one a step: status, steps, number of
+    measurements.
+    """
+    table, other = (
+        jnp.asarray(losses, jnp.float32),
+        jnp.asarray(risks if risks is not None else losses, jnp.float32),
+    )
     run = jax.device_get(run_of(stop, table, other))
     seen = int((run.trace["step"] >= 0).sum())
     assert run.trace["step"][:seen].tolist() == list(range(seen))
@@ -177,36 +251,89 @@ def scripted(stop, losses, risks=None):
 
 def test_a_run_stops_at_the_first_measurement_that_reaches_the_target():
     falling = [1.0, 0.8, 0.5, 0.3, 0.4, 0.2]
-    assert scripted(sx.Stop(target=0.3), falling) == (sx.Status.REACHED, 3, 4)  # reached exactly, and once is enough
-    assert scripted(sx.Stop(target=0.3, metric="risk"), [1.0] * 6, falling) == (sx.Status.REACHED, 3, 4)
-    assert scripted(sx.Stop(target=0.3, metric="loss"), [1.0] * 6, falling) == (sx.Status.EXHAUSTED, 5, 6)
-    assert scripted(sx.Stop(target=1.0), falling) == (sx.Status.REACHED, 0, 1)  # before any training
-    assert scripted(sx.Stop(target=0.2), falling) == (sx.Status.REACHED, 5, 6)  # at the very last step
+    assert scripted(sx.Stop(target=0.3), falling) == (
+        sx.Status.REACHED,
+        3,
+        4,
+    )  # reached exactly, and once is enough
+    assert scripted(sx.Stop(target=0.3, metric="risk"), [1.0] * 6, falling) == (
+        sx.Status.REACHED,
+        3,
+        4,
+    )
+    assert scripted(sx.Stop(target=0.3, metric="loss"), [1.0] * 6, falling) == (
+        sx.Status.EXHAUSTED,
+        5,
+        6,
+    )
+    assert scripted(sx.Stop(target=1.0), falling) == (
+        sx.Status.REACHED,
+        0,
+        1,
+    )  # before any training
+    assert scripted(sx.Stop(target=0.2), falling) == (
+        sx.Status.REACHED,
+        5,
+        6,
+    )  # at the very last step
     assert scripted(sx.Stop(), falling) == (sx.Status.EXHAUSTED, 5, 6)
 
 
 def test_a_run_is_exhausted_on_a_plateau_also_of_negative_losses():
     flat = [1.0, 0.5, 0.499, 0.498, 0.1, 0.1]
     assert scripted(sx.Stop(plateau=0.05, patience=2), flat) == (sx.Status.EXHAUSTED, 3, 4)
-    assert scripted(sx.Stop(plateau=0.05, patience=3), flat) == (sx.Status.EXHAUSTED, 5, 6)  # 0.1 came in time
-    assert scripted(sx.Stop(plateau=0.0, patience=2), flat) == (sx.Status.EXHAUSTED, 5, 6)  # any improvement counts
+    assert scripted(sx.Stop(plateau=0.05, patience=3), flat) == (
+        sx.Status.EXHAUSTED,
+        5,
+        6,
+    )  # 0.1 came in time
+    assert scripted(sx.Stop(plateau=0.0, patience=2), flat) == (
+        sx.Status.EXHAUSTED,
+        5,
+        6,
+    )  # any improvement counts
     below_zero = [1.0, -0.5, -0.501, -0.502, -2.0, -3.0]
     assert scripted(sx.Stop(plateau=0.05, patience=2), below_zero) == (sx.Status.EXHAUSTED, 3, 4)
     # A loss is compared with the best so far: a detour that ends where it began is no improvement.
-    assert scripted(sx.Stop(plateau=0.1, patience=3), [1.0, 0.95, 1.2, 0.94, 0.5, 0.1]) == (sx.Status.EXHAUSTED, 3, 4)
+    assert scripted(sx.Stop(plateau=0.1, patience=3), [1.0, 0.95, 1.2, 0.94, 0.5, 0.1]) == (
+        sx.Status.EXHAUSTED,
+        3,
+        4,
+    )
 
 
 def test_divergence_and_non_finite_losses_are_statuses():
-    assert scripted(sx.Stop(ceiling=10.0), [1.0, 10.0, 11.0, 1.0, 1.0, 1.0]) == (sx.Status.DIVERGED, 2, 3)
-    assert scripted(sx.Stop(ceiling=10.0), [1.0, np.nan, 1.0, 1.0, 1.0, 1.0]) == (sx.Status.NON_FINITE, 1, 2)
-    assert scripted(sx.Stop(ceiling=10.0), [1.0, np.inf, 1.0, 1.0, 1.0, 1.0]) == (sx.Status.NON_FINITE, 1, 2)
+    assert scripted(sx.Stop(ceiling=10.0), [1.0, 10.0, 11.0, 1.0, 1.0, 1.0]) == (
+        sx.Status.DIVERGED,
+        2,
+        3,
+    )
+    assert scripted(sx.Stop(ceiling=10.0), [1.0, np.nan, 1.0, 1.0, 1.0, 1.0]) == (
+        sx.Status.NON_FINITE,
+        1,
+        2,
+    )
+    assert scripted(sx.Stop(ceiling=10.0), [1.0, np.inf, 1.0, 1.0, 1.0, 1.0]) == (
+        sx.Status.NON_FINITE,
+        1,
+        2,
+    )
     # Not a number is never a success, whatever the risk says.
-    assert scripted(sx.Stop(target=2.0), [3.0, np.nan, 1.0, 1.0, 1.0, 1.0], [3.0, 1.0, 1.0, 1.0, 1.0, 1.0]) == (sx.Status.NON_FINITE, 1, 2)
+    assert scripted(
+        sx.Stop(target=2.0), [3.0, np.nan, 1.0, 1.0, 1.0, 1.0], [3.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    ) == (sx.Status.NON_FINITE, 1, 2)
 
 
 def test_a_real_run_diverges_and_overflows_without_a_crash(programs):
     learner = sx.Learner(100.0, 12, loss="squared")
-    trial = sx.Trial(sx.SignalTask(3, 2, 0.3), sx.CNN(1, 2, activation=sx.Tanh()), learner, 8, 0, sx.Measure(test=16, times=12))
+    trial = sx.Trial(
+        sx.SignalTask(3, 2, 0.3),
+        sx.CNN(1, 2, activation=sx.Tanh()),
+        learner,
+        8,
+        0,
+        sx.Measure(test=16, times=12),
+    )
     overflowing = trial.replace(learner=learner.replace(rate=1e30))
     rows = programs.run([trial, overflowing], trial)
     assert [row["status"] for row in rows] == ["diverged", "non-finite"]

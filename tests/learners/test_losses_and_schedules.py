@@ -16,9 +16,15 @@ def test_losses_have_their_values_and_slopes(name):
     for y in (-1.0, 1.0):
         value, slope = reference.LOSSES[name]
         labels = jnp.full(len(scores), y)
-        np.testing.assert_allclose(LOSSES[name](jnp.asarray(scores), labels), value(scores, y), rtol=1e-5, atol=1e-7)
-        measured = jax.grad(lambda s, labels=labels: LOSSES[name](s, labels).sum())(jnp.asarray(scores))
-        np.testing.assert_allclose(measured, slope(scores, y) * np.ones(len(scores)), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            LOSSES[name](jnp.asarray(scores), labels), value(scores, y), rtol=1e-5, atol=1e-7
+        )
+        measured = jax.grad(lambda s, labels=labels: LOSSES[name](s, labels).sum())(
+            jnp.asarray(scores)
+        )
+        np.testing.assert_allclose(
+            measured, slope(scores, y) * np.ones(len(scores)), rtol=1e-5, atol=1e-7
+        )
     assert set(LOSSES) == set(reference.LOSSES)
 
 
@@ -35,7 +41,9 @@ def test_schedules_have_their_values_at_every_step():
         return np.array([float(schedule(int(step), 10)) for step in steps])
 
     np.testing.assert_allclose(values(sx.Constant(0.3)), 0.3, rtol=1e-6)
-    np.testing.assert_allclose(values(sx.Ramp(1.0, 3.0, share=0.4)), 1.0 + 2.0 * np.minimum(steps / 4, 1.0), rtol=1e-6)
+    np.testing.assert_allclose(
+        values(sx.Ramp(1.0, 3.0, share=0.4)), 1.0 + 2.0 * np.minimum(steps / 4, 1.0), rtol=1e-6
+    )
     np.testing.assert_allclose(values(sx.Ramp(1.0, 0.0, share=1.0)), 1.0 - steps / 10, atol=1e-6)
     np.testing.assert_allclose(values(sx.Stages(5.0, 0.5)), np.where(steps < 1, 5.0, 0.5))
     traced = jax.jit(lambda ramp, step: ramp(step, 10))(sx.Ramp(1.0, 3.0, share=0.4), 2)

@@ -31,9 +31,11 @@ def rows(programs, loss, bias=0.5, seeds=4):
 
 def test_with_the_correlation_loss_two_steps_find_the_signal(programs):
     found = rows(programs, "correlation")
-    # After m = 2000 rows the gradient's noise is about σ√(kd/m) ≈ 0.06 per unit of signal: alignment above 0.99.
+    # After m = 2000 rows the gradient's noise is about σ√(kd/m) ≈ 0.06 per unit of signal:
+    # alignment above 0.99.
     assert min(row["alignment"] for row in found) > 0.99
-    # From the small start no unit passes the first threshold: the first step only projects, the second does the work.
+    # From the small start no unit passes the first threshold: the first step only projects, the
+    # second does the work.
     for row in found:
         assert row["trace.weight_gradient_norm"][0] == 0.0
         assert row["trace.alignment"][1] == pytest.approx(row["trace.alignment"][0], abs=1e-5)
@@ -53,6 +55,7 @@ def test_with_the_squared_loss_two_steps_do_not_find_the_signal(programs):
     found = rows(programs, "squared")
     start = np.array([row["trace.alignment"][1] for row in found])
     end = np.array([row["alignment"] for row in found])
-    # The second step pushes away from where the weights stood (the more, the better they were aligned): no run gets close.
+    # The second step pushes away from where the weights stood (the more, the better they were
+    # aligned): no run gets close.
     assert end.max() < 0.95
     assert np.corrcoef(start, end)[0, 1] < -0.8

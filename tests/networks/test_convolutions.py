@@ -40,7 +40,9 @@ def test_gradients_of_a_batch_of_trials_are_those_of_each(name):
         return jnp.square(spelling(x, filters, (1, 1))).sum()
 
     with jax.enable_x64(True):
-        slope = jax.jit(jax.vmap(jax.grad(lambda a, b: loss(SPELLINGS[name], a, b), argnums=(0, 1))))(x, filters)
+        slope = jax.jit(
+            jax.vmap(jax.grad(lambda a, b: loss(SPELLINGS[name], a, b), argnums=(0, 1)))
+        )(x, filters)
         for trial in range(3):  # against numerical derivatives of the loops
             for part, given in enumerate((x, filters)):
                 place = tuple(rng.integers(n) for n in given.shape[1:])
@@ -49,11 +51,16 @@ def test_gradients_of_a_batch_of_trials_are_those_of_each(name):
                     moved = [x[trial].copy(), filters[trial].copy()]
                     moved[part][place] += step
                     ends.append(np.square(by_loops(*moved, (1, 1))).sum())
-                assert float(slope[part][trial][place]) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6)
+                assert float(slope[part][trial][place]) == pytest.approx(
+                    (ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6
+                )
 
 
 def test_filters_alone_may_be_batched():
-    x, filters = jnp.ones((2, 4, 4, 1)), jnp.arange(3.0).reshape(3, 1, 1, 1, 1) * jnp.ones((3, 1, 2, 2, 1))
+    x, filters = (
+        jnp.ones((2, 4, 4, 1)),
+        jnp.arange(3.0).reshape(3, 1, 1, 1, 1) * jnp.ones((3, 1, 2, 2, 1)),
+    )
     for name, spelling in SPELLINGS.items():
         out = jax.vmap(lambda f, spelling=spelling: spelling(x, f, (1, 1)))(filters)
         np.testing.assert_allclose(out[:, 0, 0, 0, 0], [0.0, 4.0, 8.0], err_msg=name)
@@ -66,5 +73,7 @@ def test_the_choice_follows_the_kind_of_device(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "abacus")
     assert chosen() is SPELLINGS["convolution"]
     assert sx.CNN(3, 8, depth=2).costs((32, 32, 3)).hidden == 8 * (30**2 + 28**2)
-    monkeypatch.setitem(FASTEST, "abacus", "columns")  # which holds the windows of both layers as well
+    monkeypatch.setitem(
+        FASTEST, "abacus", "columns"
+    )  # which holds the windows of both layers as well
     assert sx.CNN(3, 8, depth=2).costs((32, 32, 3)).hidden == (8 + 27) * 30**2 + (8 + 72) * 28**2

@@ -1,4 +1,6 @@
-"""Several hidden layers: against plain loops, convolution = tied local = dense, pooling, counts, refusals."""
+"""Several hidden layers: against plain loops, convolution = tied local = dense, pooling, counts,
+refusals.
+"""
 
 import itertools
 
@@ -25,13 +27,22 @@ CASES = {  # network, input shape
     "2-D pooled once": (sx.CNN(2, 3, pool=2), (6, 5, 2)),
     "full": (sx.FCN(5, depth=4), (4, 2)),
 }
-CASES = {name: (network.replace(activation=sx.Tanh(), offset=True), shape) for name, (network, shape) in CASES.items()}
+CASES = {
+    name: (network.replace(activation=sx.Tanh(), offset=True), shape)
+    for name, (network, shape) in CASES.items()
+}
 
 
 def loop_layer(network, x, weights, bias, field, stride):
     """One hidden layer on one row x (*space, channels), window by window: (*counts, width)."""
     space, axes = x.shape[:-1], x.ndim - 1
-    field = space if network.connectivity == "full" else (field,) * axes if isinstance(field, int) else field
+    field = (
+        space
+        if network.connectivity == "full"
+        else (field,) * axes
+        if isinstance(field, int)
+        else field
+    )
     wrap = network.border == "wrap"
     counts = [n // stride if wrap else (n - f) // stride + 1 for n, f in zip(space, field)]
     groups = network.groups if isinstance(network.groups, tuple) else (network.groups or 1,) * axes
@@ -42,7 +53,13 @@ def loop_layer(network, x, weights, bias, field, stride):
             place = tuple((c * stride + i) % n for c, i, n in zip(corner, step, space))
             seen.append(x[place])
         tile = [c * g // n for c, g, n in zip(corner, groups, counts)]
-        group = number if network.connectivity == "local" else tile[0] if axes == 1 else tile[0] * groups[1] + tile[1]
+        group = (
+            number
+            if network.connectivity == "local"
+            else tile[0]
+            if axes == 1
+            else tile[0] * groups[1] + tile[1]
+        )
         out[corner] = np.tanh(weights[group] @ np.concatenate(seen) + bias[group])
     return out
 
@@ -61,12 +78,16 @@ def by_loops(network, params, x):
     for row in x:
         now = row
         for layer, (weights, bias) in enumerate(zip(params.weights, params.bias)):
-            field = network.field if layer == 0 or network.next_field is None else network.next_field
+            field = (
+                network.field if layer == 0 or network.next_field is None else network.next_field
+            )
             stride = network.stride if layer == 0 else 1
             if network.connectivity == "full" and layer:
                 now = now.reshape(1, -1)
             pool = network.pool[layer] if isinstance(network.pool, tuple) else network.pool
-            now = loop_pool(loop_layer(network, now, np.asarray(weights), np.asarray(bias), field, stride), pool)
+            now = loop_pool(
+                loop_layer(network, now, np.asarray(weights), np.asarray(bias), field, stride), pool
+            )
         positions = now.size // network.width
         flat = now.reshape(positions, network.width)
         readout = (
@@ -94,23 +115,37 @@ def test_scores_are_layers_of_windows_and_counts_are_entries(which):
             params = random_like(drawn, rng)
             measured = jax.jit(network.apply)(params, jnp.asarray(x))
         np.testing.assert_allclose(measured, by_loops(network, params, x), rtol=0, atol=1e-11)
-        assert network.parameter_count(shape) == sum(np.size(leaf) for leaf in jax.tree.leaves(params))
-        # Multiply-adds: every position's units times their inputs, layer by layer, and one for every unit read.
-        positions = [where.positions for where, _, _ in sx.networks.deep.layers(network, shape)]
+        assert network.parameter_count(shape) == sum(
+            np.size(leaf) for leaf in jax.tree.leaves(params)
+        )
+        # Multiply-adds: every position's units times their inputs, layer by layer, and one for
+        # every unit read.
+        positions = [where.positions for where, _, _ in sx.networks.layers.layers(network, shape)]
         read = np.size(params.readout) if readout == "positions" else positions[-1] * network.width
-        assert network.flops(shape) == 2 * sum(p * w.shape[1] * w.shape[2] for p, w in zip(positions, params.weights)) + 2 * read
+        assert (
+            network.flops(shape)
+            == 2 * sum(p * w.shape[1] * w.shape[2] for p, w in zip(positions, params.weights))
+            + 2 * read
+        )
 
 
 @pytest.mark.parametrize("shape", [(5, 2), (3, 4, 1)], ids=["1-D", "2-D"])
 def test_a_deep_convolution_is_a_local_network_of_tied_weights_is_a_dense_network(shape):
-    cnn = sx.CNN(2, 3, depth=3, border="wrap", activation=sx.Tanh())  # wrapped: as many positions in every layer
+    cnn = sx.CNN(
+        2, 3, depth=3, border="wrap", activation=sx.Tanh()
+    )  # wrapped: as many positions in every layer
     positions = cnn.windows(shape).positions
-    lcn, fcn = cnn.replace(connectivity="local"), sx.FCN(3 * positions, depth=3, activation=sx.Tanh())
+    lcn, fcn = (
+        cnn.replace(connectivity="local"),
+        sx.FCN(3 * positions, depth=3, activation=sx.Tanh()),
+    )
     places = cnn.windows(shape).places()
     rng = np.random.default_rng(1)
     x = rng.standard_normal((4, *shape))
     with jax.enable_x64(True):
-        params = random_like(jax.eval_shape(lambda key: cnn.init(key, shape), jax.random.key(0)), rng)
+        params = random_like(
+            jax.eval_shape(lambda key: cnn.init(key, shape), jax.random.key(0)), rng
+        )
         tied = params._replace(
             weights=tuple(jnp.tile(w, (positions, 1, 1)) for w in params.weights),
             bias=tuple(jnp.tile(b, (positions, 1)) for b in params.bias),
@@ -124,7 +159,10 @@ def test_a_deep_convolution_is_a_local_network_of_tied_weights_is_a_dense_networ
             dense.append(jnp.asarray(big.reshape(1, 3 * positions, -1)))
         biases = tuple(jnp.tile(b[0], positions)[None] for b in params.bias)
         wide = sx.Params(tuple(dense), biases, params.readout.reshape(1, -1))
-        outs = [jax.jit(n.apply)(p, jnp.asarray(x)) for n, p in ((cnn, params), (lcn, tied), (fcn, wide))]
+        outs = [
+            jax.jit(n.apply)(p, jnp.asarray(x))
+            for n, p in ((cnn, params), (lcn, tied), (fcn, wide))
+        ]
     np.testing.assert_allclose(outs[1], outs[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(outs[2], outs[0], rtol=0, atol=1e-12)
 
@@ -132,7 +170,9 @@ def test_a_deep_convolution_is_a_local_network_of_tied_weights_is_a_dense_networ
 def test_the_first_layer_starts_as_the_shallow_network_does_and_others_by_their_own_fan_in():
     shape = (30, 4)
     deep, shallow = sx.CNN(5, 60, depth=2), sx.CNN(5, 60)
-    params, one = jax.jit(lambda key: (deep.init(key, shape), shallow.init(key, shape)))(jax.random.key(0))
+    params, one = jax.jit(lambda key: (deep.init(key, shape), shallow.init(key, shape)))(
+        jax.random.key(0)
+    )
     np.testing.assert_array_equal(params.weights[0], one.weights)
     second = np.asarray(params.weights[1], np.float64)
     assert second.shape == (1, 60, 300)
@@ -150,11 +190,15 @@ def test_projection_acts_on_every_layer():
 
 def test_costs_follow_the_layers():
     task = sx.SignalTask(8, 4, 0.3)
-    one, two = (sx.Trial(task, sx.CNN(1, 16, depth=depth), sx.Learner(0.1, 10), 64) for depth in (1, 2))
+    one, two = (
+        sx.Trial(task, sx.CNN(1, 16, depth=depth), sx.Learner(0.1, 10), 64) for depth in (1, 2)
+    )
     assert cost_of(two).flops > cost_of(one).flops * 2
     assert cost_of(two).bytes > cost_of(one).bytes
     image = sx.CNN(3, 8, depth=2).costs((32, 32, 3))
-    assert image.cut == 32 * 32 * 3  # images are kept whole, not cut into nine times as many numbers
+    assert (
+        image.cut == 32 * 32 * 3
+    )  # images are kept whole, not cut into nine times as many numbers
     assert image.hidden == 8 * (30**2 + 28**2)
 
 
@@ -163,14 +207,38 @@ def test_what_depth_does_not_do_is_one_sentence():
         (lambda: sx.FCN(3, depth=0), "the `depth` of Network must be an integer >= 1, got 0"),
         (lambda: sx.CNN(3, pool=(2, 1)), "the `pool` of Network must be a positive integer"),
         (lambda: sx.CNN(3, depth=2, pool=0), "the `pool` of Network must be a positive integer"),
-        (lambda: sx.FCN(3, depth=2, pool=2), "the `pool` of Network must be left out for a full network"),
-        (lambda: sx.FCN(3, depth=2, next_field=2), "the `next_field` of Network must be left out for a full network"),
-        (lambda: sx.CNN(sx.Views(2, 3), depth=2), "the `field` of Network must be left to networks of one hidden layer"),
-        (lambda: sx.FCN(8, depth=2, start=sx.CNN(1)), "the `start` of Network must be left to networks of one hidden layer"),
-        (lambda: sx.FCN(8, start=sx.CNN(1, depth=2)), "the `start` of Network must be a network of one hidden layer"),
-        (lambda: embed(sx.CNN(1, depth=2), None, (4, 1), to="full"), "the `network` of embed must be of one hidden layer without pooling"),
-        (lambda: sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(3, depth=2), sx.Learner(1.0, 1), 8), "the `field` of Network must be at most"),
-        (lambda: sx.CNN(1, depth=2, groups=5, pool=2).fits((8, 1)), "the `groups` of Network must be at most the number of positions"),
+        (
+            lambda: sx.FCN(3, depth=2, pool=2),
+            "the `pool` of Network must be left out for a full network",
+        ),
+        (
+            lambda: sx.FCN(3, depth=2, next_field=2),
+            "the `next_field` of Network must be left out for a full network",
+        ),
+        (
+            lambda: sx.CNN(sx.Views(2, 3), depth=2),
+            "the `field` of Network must be left to networks of one hidden layer",
+        ),
+        (
+            lambda: sx.FCN(8, depth=2, start=sx.CNN(1)),
+            "the `start` of Network must be left to networks of one hidden layer",
+        ),
+        (
+            lambda: sx.FCN(8, start=sx.CNN(1, depth=2)),
+            "the `start` of Network must be a network of one hidden layer",
+        ),
+        (
+            lambda: embed(sx.CNN(1, depth=2), None, (4, 1), to="full"),
+            "the `network` of embed must be of one hidden layer without pooling",
+        ),
+        (
+            lambda: sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(3, depth=2), sx.Learner(1.0, 1), 8),
+            "the `field` of Network must be at most",
+        ),
+        (
+            lambda: sx.CNN(1, depth=2, groups=5, pool=2).fits((8, 1)),
+            "the `groups` of Network must be at most the number of positions",
+        ),
     ]:
         with pytest.raises(sx.ParameterError, match=words):
             call()

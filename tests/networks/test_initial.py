@@ -14,10 +14,17 @@ SHAPE = (12, 5)
 @functools.cache
 def initial(network, seed=0):
     params = jax.device_get(jax.jit(lambda key: network.init(key, SHAPE))(jax.random.key(seed)))
-    return {name: np.asarray(part, np.float64) for name, part in params._asdict().items() if part is not None}
+    return {
+        name: np.asarray(part, np.float64)
+        for name, part in params._asdict().items()
+        if part is not None
+    }
 
 
-NETWORKS = {"full": (lambda **o: sx.FCN(400, **o), 60, 400), "local": (lambda **o: sx.LCN(3, 60, **o), 15, 600)}
+NETWORKS = {
+    "full": (lambda **o: sx.FCN(400, **o), 60, 400),
+    "local": (lambda **o: sx.LCN(3, 60, **o), 15, 600),
+}
 NETWORKS["shared"] = (lambda **o: sx.CNN(3, 400, **o), 15, 4000)
 
 
@@ -35,7 +42,9 @@ def test_scaled_weights_and_readouts_have_their_variances(which):
 
 
 def test_normal_weights_ignore_the_fan_in_and_pooled_readouts_count_filters():
-    params = initial(sx.FCN(400, initial=sx.Initial("normal", scale=0.02), readout="pooled", offset=True))
+    params = initial(
+        sx.FCN(400, initial=sx.Initial("normal", scale=0.02), readout="pooled", offset=True)
+    )
     w, u = params["weights"], params["readout"]
     assert abs(w.std() / 0.02 - 1) < 4.5 * np.sqrt(0.5 / w.size)
     assert abs(u.var() * 400 - 1) < 4.5 * np.sqrt(2 / u.size)
@@ -43,11 +52,18 @@ def test_normal_weights_ignore_the_fan_in_and_pooled_readouts_count_filters():
 
 
 def test_directions_have_the_given_norm_and_no_preferred_axis():
-    w = initial(sx.LCN(3, 60, initial=sx.Initial("directions", scale=0.05), readout="sum", bias=False))["weights"]
-    assert set(initial(sx.LCN(3, 60, initial=sx.Initial("directions", scale=0.05), readout="sum", bias=False))) == {"weights"}
+    w = initial(
+        sx.LCN(3, 60, initial=sx.Initial("directions", scale=0.05), readout="sum", bias=False)
+    )["weights"]
+    assert set(
+        initial(
+            sx.LCN(3, 60, initial=sx.Initial("directions", scale=0.05), readout="sum", bias=False)
+        )
+    ) == {"weights"}
     np.testing.assert_allclose(np.linalg.norm(w, axis=-1), 0.05, rtol=1e-5)
     unit = w.reshape(-1, 15) / 0.05
-    # Coordinates of a uniform direction have mean 0 and second moment 1/15 (variance of the square below 2/15²).
+    # Coordinates of a uniform direction have mean 0 and second moment 1/15 (variance of the square
+    # below 2/15²).
     assert np.abs(unit.mean(0)).max() < 4.5 * np.sqrt(1 / 15 / len(unit))
     assert np.abs((unit**2).mean(0) * 15 - 1).max() < 4.5 * np.sqrt(2 / len(unit))
 
@@ -66,4 +82,12 @@ def test_signs_are_theorem_4s_initialisation(which):
 def test_initial_parameters_depend_on_the_key_and_not_on_the_other_parts():
     network = sx.CNN(3, 400, initial=sx.Initial("scaled", scale=1.5, readout=0.8))
     assert not np.allclose(initial(network)["weights"], initial(network, seed=1)["weights"])
-    assert abs(np.corrcoef(initial(network)["weights"].ravel()[:4000], initial(network)["readout"].ravel()[:4000])[0, 1]) < 0.075
+    assert (
+        abs(
+            np.corrcoef(
+                initial(network)["weights"].ravel()[:4000],
+                initial(network)["readout"].ravel()[:4000],
+            )[0, 1]
+        )
+        < 0.075
+    )

@@ -30,7 +30,9 @@ def network_of(connectivity, field, stride, width=3, **options):
 
 
 def as_params(parts, dtype=np.float32):
-    return Params(**{name: jnp.asarray(part, dtype) for name, part in ({"weights": None} | parts).items()})
+    return Params(
+        **{name: jnp.asarray(part, dtype) for name, part in ({"weights": None} | parts).items()}
+    )
 
 
 @pytest.mark.parametrize("connectivity", ["full", "local", "shared"])
@@ -39,14 +41,26 @@ def test_scores_are_a_sum_over_windows_and_filters(which, connectivity):
     shape, field, stride = INPUTS[which]
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, *shape))
-    # Every activation and readout on the first input; on the others each readout with one activation.
-    pairs = itertools.product(ACTIVATIONS, READOUTS) if which == "1-D" else zip(ACTIVATIONS[1:], READOUTS)
+    # Every activation and readout on the first input; on the others each readout with one
+    # activation.
+    pairs = (
+        itertools.product(ACTIVATIONS, READOUTS)
+        if which == "1-D"
+        else zip(ACTIVATIONS[1:], READOUTS)
+    )
     networks, parts = [], []
     for activation, readout in pairs:
-        options = {"activation": activation, "readout": readout, "bias": readout != "sum", "offset": readout == "pooled"}
+        options = {
+            "activation": activation,
+            "readout": readout,
+            "bias": readout != "sum",
+            "offset": readout == "pooled",
+        }
         networks.append(network_of(connectivity, field, stride, **options))
         parts.append(random_params(networks[-1], shape, rng))
-    applied = jax.jit(lambda many, x: [network.apply(params, x) for network, params in zip(networks, many)])
+    applied = jax.jit(
+        lambda many, x: [network.apply(params, x) for network, params in zip(networks, many)]
+    )
     outputs = applied([as_params(params) for params in parts], jnp.asarray(x, jnp.float32))
     for network, params, measured in zip(networks, parts, outputs):
         # Sums of at most 72 products in float32.
@@ -76,16 +90,20 @@ def test_windows_cut_what_loops_cut(which):
     np.testing.assert_array_equal(where.patches(jnp.asarray(x)), expected.astype(np.float32))
 
 
-@pytest.mark.parametrize("connectivity, readout", [*itertools.product(["full", "local", "shared"], READOUTS)])
-def test_parameter_count_is_the_number_of_entries_and_flops_follow_the_formula(connectivity, readout):
+@pytest.mark.parametrize(
+    "connectivity, readout", [*itertools.product(["full", "local", "shared"], READOUTS)]
+)
+def test_parameter_count_is_the_number_of_entries_and_flops_follow_the_formula(
+    connectivity, readout
+):
     for which, bias, offset in [("1-D strided", True, False), ("2-D", False, True)]:
         shape, field, stride = INPUTS[which]
         network = network_of(connectivity, field, stride, readout=readout, bias=bias, offset=offset)
         arrays = jax.eval_shape(lambda key, n=network, s=shape: n.init(key, s), jax.random.key(0))
         expected = random_params(network, shape, np.random.default_rng(0))
-        assert {name: part.shape for name, part in arrays._asdict().items() if part is not None} == {
-            name: np.shape(part) for name, part in expected.items()
-        }
+        assert {
+            name: part.shape for name, part in arrays._asdict().items() if part is not None
+        } == {name: np.shape(part) for name, part in expected.items()}
         assert network.parameter_count(shape) == sum(np.size(part) for part in expected.values())
         positions, span, _ = patches_of(np.zeros((1, *shape)), network.field, network.stride).shape
         # Per hidden unit: span multiply-adds into it, one out of it.
@@ -117,15 +135,23 @@ def test_a_padded_network_computes_the_same_and_its_gradients_vanish_on_padding(
         "exact": (params, jnp.asarray(x, jnp.float32), network.layout(shape)),
         "padded": (wide, jnp.asarray(wide_x), network.layout(shape, frame)),
     }.items():
-        rows = Rows(layout.windows.patches(inputs), jnp.asarray(y, jnp.float32), jnp.asarray(weight, jnp.float32))
+        rows = Rows(
+            layout.windows.patches(inputs),
+            jnp.asarray(y, jnp.float32),
+            jnp.asarray(weight, jnp.float32),
+        )
 
         def both(p, rows=rows, layout=layout):
-            return network.scores(p, rows.patches, layout), jax.grad(lambda p: empirical_loss(learner, network, layout, p, rows))(p)
+            return network.scores(p, rows.patches, layout), jax.grad(
+                lambda p: empirical_loss(learner, network, layout, p, rows)
+            )(p)
 
         outs[which], grads[which] = jax.jit(both)(p)
     np.testing.assert_allclose(outs["padded"], outs["exact"], rtol=1e-5, atol=1e-6)
 
-    reference = {part: np.asarray(v, np.float64) for part, v in params._asdict().items() if v is not None}
+    reference = {
+        part: np.asarray(v, np.float64) for part, v in params._asdict().items() if v is not None
+    }
     patches = patches_of(x, network.field, network.stride)
     expected = loss_and_gradient(network, reference, patches, y, weight, "logistic")[1]
     for part, exact in grads["exact"]._asdict().items():
@@ -134,12 +160,23 @@ def test_a_padded_network_computes_the_same_and_its_gradients_vanish_on_padding(
         np.testing.assert_allclose(exact, expected[part], rtol=1e-4, atol=1e-6)
         padded, start = np.asarray(getattr(grads["padded"], part)), np.asarray(getattr(wide, part))
         units = np.asarray(network.layout(shape, frame).units)
-        # Real weights and readouts begin at normal numbers, padding at 0; biases begin at 0 everywhere.
-        real = units[: len(start)] > 0 if part == "bias" else np.ones(()) > 0 if part == "offset" else start != 0
-        np.testing.assert_allclose(padded[real].ravel(), np.asarray(exact).ravel(), rtol=1e-4, atol=1e-6)
+        # Real weights and readouts begin at normal numbers, padding at 0; biases begin at 0
+        # everywhere.
+        real = (
+            units[: len(start)] > 0
+            if part == "bias"
+            else np.ones(()) > 0
+            if part == "offset"
+            else start != 0
+        )
+        np.testing.assert_allclose(
+            padded[real].ravel(), np.asarray(exact).ravel(), rtol=1e-4, atol=1e-6
+        )
         assert not padded[~real].any()
         if part != "bias":
-            np.testing.assert_allclose(start[real].ravel(), np.asarray(getattr(params, part)).ravel(), rtol=1e-5)
+            np.testing.assert_allclose(
+                start[real].ravel(), np.asarray(getattr(params, part)).ravel(), rtol=1e-5
+            )
 
 
 def test_inputs_of_the_wrong_shape_and_fields_too_large_are_one_sentence():

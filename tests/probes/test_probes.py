@@ -1,4 +1,6 @@
-"""Whole trials with every probe against the NumPy reference: the training loop, risks, alignment, drift, gradients, norms."""
+"""Whole trials with every probe against the NumPy reference: the training loop, risks, alignment,
+drift, gradients, norms.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,9 @@ from separatrix.streams import named, root_key
 
 @pytest.fixture(scope="module")
 def ingredients(signal_trials):
-    """The data of the trials (networks with one seed see the same) and each one's initial weights, drawn from their streams."""
+    """The data of the trials (networks with one seed see the same) and each one's initial weights,
+    drawn from their streams.
+    """
     roots = {name: trial.root() for name, trial in signal_trials.items()}
     some = signal_trials["CNN"]
     task = some.task
@@ -24,10 +28,15 @@ def ingredients(signal_trials):
         truth = task.truth(named(data, "truth"))
         train = task.draw(named(data, "train"), some.samples, truth)
         test = task.draw(named(data, "test"), some.measure.test, truth)
-        starts = {name: t.network.init(named(root_key(roots[name][1]), "init"), task.shape).weights for name, t in signal_trials.items()}
+        starts = {
+            name: t.network.init(named(root_key(roots[name][1]), "init"), task.shape).weights
+            for name, t in signal_trials.items()
+        }
         return (truth, train.x, train.y, test.x, test.y), starts
 
-    return jax.tree.map(lambda item: np.asarray(item, np.float64), jax.device_get(jax.jit(draw)(roots)))
+    return jax.tree.map(
+        lambda item: np.asarray(item, np.float64), jax.device_get(jax.jit(draw)(roots))
+    )
 
 
 def expected_row(trial, step, weights, initial, truth, train, test, level):
@@ -35,10 +44,14 @@ def expected_row(trial, step, weights, initial, truth, train, test, level):
     network, (x, y), (tx, ty) = trial.network, train, test
     patches = reference.patches_of(x, network.field, 1)
     params = {"weights": weights}
-    loss, gradient = reference.loss_and_gradient(network, params, patches, y, np.full(len(y), 1 / len(y)), "logistic", level)
+    loss, gradient = reference.loss_and_gradient(
+        network, params, patches, y, np.full(len(y), 1 / len(y)), "logistic", level
+    )
     dimension = len(truth)
     aligned, drifts, pushes = [], [], []
-    for w, g in zip(weights.reshape(-1, weights.shape[-1]), gradient["weights"].reshape(-1, weights.shape[-1])):
+    for w, g in zip(
+        weights.reshape(-1, weights.shape[-1]), gradient["weights"].reshape(-1, weights.shape[-1])
+    ):
         inner = w.reshape(-1, dimension) @ truth
         best = int(np.argmax(inner))
         aligned.append(inner[best] / np.linalg.norm(w))
@@ -46,7 +59,9 @@ def expected_row(trial, step, weights, initial, truth, train, test, level):
         rest[best] -= inner[best] * truth
         drifts.append(np.linalg.norm(rest))
         pushes.append(-(g.reshape(-1, dimension) @ truth)[best])
-    group, unit, area, channel = np.indices((*weights.shape[:2], weights.shape[-1] // dimension, dimension))
+    group, unit, area, channel = np.indices(
+        (*weights.shape[:2], weights.shape[-1] // dimension, dimension)
+    )
     places = np.cos(1.0 + 1.1 * group + 1.7 * unit + 0.3 * area + 2.3 * channel)
     return {
         "step": step,
@@ -65,7 +80,9 @@ def expected_row(trial, step, weights, initial, truth, train, test, level):
 
 
 @pytest.mark.parametrize("name", ["CNN", "LCN", "FCN"])
-def test_a_whole_trial_is_the_numpy_training_loop_with_every_probe(programs, signal_trials, ingredients, name):
+def test_a_whole_trial_is_the_numpy_training_loop_with_every_probe(
+    programs, signal_trials, ingredients, name
+):
     trial = signal_trials[name]
     (truth, x, y, tx, ty), starts = ingredients
     weights = starts[name]
@@ -81,13 +98,26 @@ def test_a_whole_trial_is_the_numpy_training_loop_with_every_probe(programs, sig
         if step:
             begin = step - 4
             params = reference.descend(
-                trial.network, params, lambda _: rows, 4, 2.0, "logistic", "ball", lambda s, begin=begin: level(begin + s)
+                trial.network,
+                params,
+                lambda _: rows,
+                4,
+                2.0,
+                "logistic",
+                "ball",
+                lambda s, begin=begin: level(begin + s),
             )
-        expected = expected_row(trial, step, params["weights"], weights, truth, (x, y), (tx, ty), level(step))
+        expected = expected_row(
+            trial, step, params["weights"], weights, truth, (x, y), (tx, ty), level(step)
+        )
         for probe, value in expected.items():
-            # Float32 against float64 over 20 steps; a risk may differ by one test row whose score is next to 0.
+            # Float32 against float64 over 20 steps; a risk may differ by one test row whose score
+            # is next to 0.
             tolerance = 1.01 / 200 if probe == "risk" else 1e-4
-            assert row[f"trace.{probe}"][index] == pytest.approx(value, rel=1e-4, abs=tolerance), (probe, step)
+            assert row[f"trace.{probe}"][index] == pytest.approx(value, rel=1e-4, abs=tolerance), (
+                probe,
+                step,
+            )
     for probe in trial.measure.probes:
         assert row[probe] == row[f"trace.{probe}"][-1]
     assert row["status"] == "exhausted"
@@ -101,27 +131,41 @@ def test_ties_count_half_and_weights_count_rows():
     assert float(sign_risk(scores, y, jnp.array([0.5, 0.0, 0.25, 0.25]))) == 0.5
     assert float(sign_risk(jnp.zeros(3), jnp.ones(3), jnp.full(3, 1 / 3))) == pytest.approx(0.5)
     rng = np.random.default_rng(0)
-    s, labels, weight = rng.integers(-1, 2, 50), rng.choice([-1.0, 1.0], 50), rng.dirichlet(np.ones(50))
+    s, labels, weight = (
+        rng.integers(-1, 2, 50),
+        rng.choice([-1.0, 1.0], 50),
+        rng.dirichlet(np.ones(50)),
+    )
     expected = weight @ ((s * labels < 0) + 0.5 * (s == 0))
-    assert float(sign_risk(jnp.asarray(s, jnp.float32), jnp.asarray(labels), jnp.asarray(weight))) == pytest.approx(expected, rel=1e-5)
+    assert float(
+        sign_risk(jnp.asarray(s, jnp.float32), jnp.asarray(labels), jnp.asarray(weight))
+    ) == pytest.approx(expected, rel=1e-5)
 
 
 def moment(params, network, shape, direction, frame=None, gradient=None):
     layout = network.layout(shape, frame)
-    return sx.Moment(0, params, params, gradient or Params(None), 0.0, network, layout, direction, None, None)
+    return sx.Moment(
+        0, params, params, gradient or Params(None), 0.0, network, layout, direction, None, None
+    )
 
 
 def test_padding_never_wins_the_best_patch():
-    # Every real patch points away from the signal; a padded one, whose inner product is 0, must not be taken for the best.
+    # Every real patch points away from the signal; a padded one, whose inner product is 0, must not
+    # be taken for the best.
     network, direction = sx.FCN(1, readout="sum", bias=False), jnp.array([1.0, 0.0])
     weights = jnp.array([[[-0.6, 0.0, -0.8, 0.0]]])
     padded = jnp.concatenate([weights, jnp.zeros((1, 1, 2))], -1)
-    gradient = Params(jnp.concatenate([jnp.array([[[0.5, 0.0, 0.25, 0.0]]]), jnp.full((1, 1, 2), 9.0)], -1))
+    gradient = Params(
+        jnp.concatenate([jnp.array([[[0.5, 0.0, 0.25, 0.0]]]), jnp.full((1, 1, 2), 9.0)], -1)
+    )
     exact = moment(Params(weights), network, (2, 2), direction)
     wide = moment(Params(padded), network, (2, 2), direction, Frame((3, 2), 1), gradient)
     names = ("alignment", "drift", "signal_gradient")
-    alone, framed = jax.jit(lambda: [[sx.PROBES[name].measure(m) for name in names] for m in (exact, wide)])()
-    # The best patch is the first: inner product -0.6, the other -0.8 is drift, and a step of -gradient moves it by -0.5.
+    alone, framed = jax.jit(
+        lambda: [[sx.PROBES[name].measure(m) for name in names] for m in (exact, wide)]
+    )()
+    # The best patch is the first: inner product -0.6, the other -0.8 is drift, and a step of
+    # -gradient moves it by -0.5.
     assert [float(v) for v in framed] == pytest.approx([-0.6, 0.8, -0.5])
     assert [float(v) for v in alone[:2]] == pytest.approx([-0.6, 0.8])
 
@@ -129,30 +173,56 @@ def test_padding_never_wins_the_best_patch():
 def test_probes_of_parts_that_are_missing_or_not_trained_are_zero():
     assert float(norm(None)) == 0.0
     assert float(norm(jnp.array([[3.0, 4.0]]))) == 5.0
-    here = moment(Params(jnp.zeros((1, 1, 2))), sx.CNN(1, readout="sum", bias=False), (4, 2), jnp.array([1.0, 0.0]))
-    for name in ("alignment", "drift", "signal_gradient", "weight_gradient_norm", "readout_gradient_norm", "readout_norm"):
+    here = moment(
+        Params(jnp.zeros((1, 1, 2))),
+        sx.CNN(1, readout="sum", bias=False),
+        (4, 2),
+        jnp.array([1.0, 0.0]),
+    )
+    for name in (
+        "alignment",
+        "drift",
+        "signal_gradient",
+        "weight_gradient_norm",
+        "readout_gradient_norm",
+        "readout_norm",
+    ):
         assert float(sx.PROBES[name].measure(here)) == 0.0
 
 
 def test_probes_that_do_not_fit_the_trial_are_one_sentence():
     learner = sx.Learner(rate=1.0, steps=1)
     for name in ("alignment", "drift", "signal_gradient"):
-        with pytest.raises(sx.ParameterError, match=f"the `probes` of Measure must be without alignment probes .* got '{name}'"):
+        with pytest.raises(
+            sx.ParameterError,
+            match=f"the `probes` of Measure must be without alignment probes .* got '{name}'",
+        ):
             sx.Trial(sx.PatternTask(8, 3), sx.CNN(3), learner, 8, measure=sx.Measure((name,)))
     for name in ("off_locality", "off_sharing"):
-        with pytest.raises(sx.ParameterError, match=f"the `probes` of Measure must be without subspace probes .* got '{name}'"):
+        with pytest.raises(
+            sx.ParameterError,
+            match=f"the `probes` of Measure must be without subspace probes .* got '{name}'",
+        ):
             sx.Trial(sx.SignalTask(4, 3, 0.3), sx.FCN(3), learner, 8, measure=sx.Measure((name,)))
-        with pytest.raises(sx.SeparatrixError, match="subspace probes need a network that starts inside another"):
+        with pytest.raises(
+            sx.SeparatrixError, match="subspace probes need a network that starts inside another"
+        ):
             sx.PROBES[name].measure(moment(Params(jnp.zeros((1, 1, 2))), sx.FCN(1), (2, 1), None))
-    with pytest.raises(sx.SeparatrixError, match="alignment probes need a task with a signal direction"):
-        sx.PROBES["alignment"].measure(moment(Params(jnp.zeros((1, 1, 2))), sx.FCN(1), (2, 1), None))
+    with pytest.raises(
+        sx.SeparatrixError, match="alignment probes need a task with a signal direction"
+    ):
+        sx.PROBES["alignment"].measure(
+            moment(Params(jnp.zeros((1, 1, 2))), sx.FCN(1), (2, 1), None)
+        )
 
 
 def test_a_full_network_leaves_the_subspace_it_started_in_while_it_learns(programs):
     start = sx.CNN(2, 2, activation=sx.Tanh())
     network = sx.FCN(6, activation=sx.Tanh(), start=start)
     measure = sx.Measure(("off_locality", "off_sharing", "weight_norm"), test=64, times=2)
-    trial = sx.Trial(sx.SignalTask(4, 2, 0.3), network, sx.Learner(rate=0.5, steps=10), 16, 0, measure)
+    trial = sx.Trial(
+        sx.SignalTask(4, 2, 0.3), network, sx.Learner(rate=0.5, steps=10), 16, 0, measure
+    )
     (row,) = programs.run([trial], trial)
     assert row["trace.off_locality"][0] == 0.0
     assert row["trace.off_sharing"][0] < 1e-6

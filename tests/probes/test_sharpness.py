@@ -1,4 +1,6 @@
-"""The largest Hessian eigenvalue against dense eigenvalues and SciPy, and the edge of stability that it predicts."""
+"""The largest Hessian eigenvalue against dense eigenvalues and SciPy, and the edge of stability
+that it predicts.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +22,18 @@ NETWORKS = {
 
 
 def problem(name, outer, dtype=jnp.float64):
-    """A loss of a network's parameters, and the parameters: `outer` is the function of scores and labels."""
+    """A loss of a network's parameters, and the parameters: `outer` is the function of scores and
+    labels.
+    """
     network, rng = NETWORKS[name], np.random.default_rng(0)
     like = jax.eval_shape(lambda: network.init(jax.random.key(1), (20, 1)))
-    params = jax.tree.map(lambda leaf: jnp.asarray(0.4 * rng.standard_normal(leaf.shape), dtype), like)
-    x, y = jnp.asarray(rng.standard_normal((25, 20, 1)), dtype), jnp.asarray(rng.standard_normal(25), dtype)
+    params = jax.tree.map(
+        lambda leaf: jnp.asarray(0.4 * rng.standard_normal(leaf.shape), dtype), like
+    )
+    x, y = (
+        jnp.asarray(rng.standard_normal((25, 20, 1)), dtype),
+        jnp.asarray(rng.standard_normal(25), dtype),
+    )
     return (lambda p: outer(network.apply(p, x), y)), params
 
 
@@ -33,11 +42,18 @@ def dense(loss, params):
     return np.linalg.eigvalsh(np.asarray(jax.jit(jax.hessian(lambda p: loss(restore(p))))(flat)))
 
 
-OUTER = {"squared": lambda f, y: jnp.mean((f - y) ** 2), "upside down": lambda f, y: jnp.mean(0.2 * f - jnp.square(f - y))}
+OUTER = {
+    "squared": lambda f, y: jnp.mean((f - y) ** 2),
+    "upside down": lambda f, y: jnp.mean(0.2 * f - jnp.square(f - y)),
+}
 
 
-@pytest.mark.parametrize("name, outer", [("shared", "squared"), ("local", "upside down"), ("full", "upside down")])
-def test_it_is_the_largest_dense_eigenvalue_also_when_the_most_negative_one_is_larger_in_magnitude(name, outer):
+@pytest.mark.parametrize(
+    "name, outer", [("shared", "squared"), ("local", "upside down"), ("full", "upside down")]
+)
+def test_it_is_the_largest_dense_eigenvalue_also_when_the_most_negative_one_is_larger_in_magnitude(
+    name, outer
+):
     with jax.enable_x64(True):
         loss, params = problem(name, OUTER[outer])
         exact = dense(loss, params)
@@ -59,10 +75,15 @@ def test_float32_and_a_loose_tolerance_are_within_the_residual_of_scipys_answer(
     loss, params = problem("shared", OUTER["squared"], jnp.float32)
     flat, restore = ravel_pytree(params)
     product = jax.jit(lambda v: jax.jvp(jax.grad(lambda p: loss(restore(p))), (flat,), (v,))[1])
-    operator = LinearOperator((flat.size, flat.size), lambda v: np.asarray(product(jnp.asarray(v, jnp.float32).ravel()), np.float64))
+    operator = LinearOperator(
+        (flat.size, flat.size),
+        lambda v: np.asarray(product(jnp.asarray(v, jnp.float32).ravel()), np.float64),
+    )
     expected = eigsh(operator, k=1, which="LA", v0=np.ones(flat.size), return_eigenvectors=False)[0]
     half = jax.jit(lambda p: largest_eigenvalue(lambda q: 0.5 * loss(q), p))(params)
-    assert float(half.values) == pytest.approx(expected / 2, rel=1e-3)  # the edge 2/η moves with the convention
+    assert float(half.values) == pytest.approx(
+        expected / 2, rel=1e-3
+    )  # the edge 2/η moves with the convention
     for tolerance in (1e-1, 1e-3):
         found = jax.jit(lambda p, t=tolerance: largest_eigenvalue(loss, p, tolerance=t))(params)
         assert float(found.residuals) <= tolerance * float(found.values)
@@ -74,7 +95,9 @@ def test_blocks_are_the_blocks_of_the_dense_hessian():
         loss, params = problem("full", OUTER["squared"])
         found = jax.jit(lambda p: block_eigenvalues(loss, p, 1e-9, 200))(params)
         for part in ("weights", "bias", "readout", "offset"):
-            exact = dense(lambda p, part=part: loss(params._replace(**{part: p})), getattr(params, part))
+            exact = dense(
+                lambda p, part=part: loss(params._replace(**{part: p})), getattr(params, part)
+            )
             assert float(found[part].values) == pytest.approx(exact[-1], rel=1e-7)
 
 
@@ -82,7 +105,9 @@ def test_a_batch_gives_what_each_gives_alone():
     curvatures = jnp.asarray(np.random.default_rng(0).standard_normal((4, 30)) * 5.0, jnp.float32)
 
     def of(curvature):
-        return largest_eigenvalue(lambda p: 0.5 * jnp.sum(curvature * p**2), jnp.zeros(30), tolerance=1e-5, iterations=30)
+        return largest_eigenvalue(
+            lambda p: 0.5 * jnp.sum(curvature * p**2), jnp.zeros(30), tolerance=1e-5, iterations=30
+        )
 
     together = jax.jit(jax.vmap(of))(curvatures)
     assert np.allclose(together.values, curvatures.max(1), rtol=1e-4)
@@ -91,17 +116,27 @@ def test_a_batch_gives_what_each_gives_alone():
 
 
 def test_multiple_and_too_few_eigenvalues():
-    found = top_eigenvalues(lambda p: 0.5 * jnp.sum(jnp.array([2.0, 2.0, -1.0]) * p**2), jnp.ones(3), 3, iterations=3)
-    assert np.allclose(found.values, [2.0, 2.0, -1.0], atol=1e-5)  # a repeated eigenvalue ends the first subspace; the search goes on
-    assert float(largest_eigenvalue(lambda p: -(p**2), jnp.asarray(1.0)).values) == pytest.approx(-2.0)
-    with pytest.raises(sx.ParameterError, match=r"the `count` of top_eigenvalues must be an integer in \[1, 3\], got 4"):
+    found = top_eigenvalues(
+        lambda p: 0.5 * jnp.sum(jnp.array([2.0, 2.0, -1.0]) * p**2), jnp.ones(3), 3, iterations=3
+    )
+    assert np.allclose(
+        found.values, [2.0, 2.0, -1.0], atol=1e-5
+    )  # a repeated eigenvalue ends the first subspace; the search goes on
+    assert float(largest_eigenvalue(lambda p: -(p**2), jnp.asarray(1.0)).values) == pytest.approx(
+        -2.0
+    )
+    with pytest.raises(
+        sx.ParameterError,
+        match=r"the `count` of top_eigenvalues must be an integer in \[1, 3\], got 4",
+    ):
         top_eigenvalues(jnp.sum, jnp.ones(3), 4)
     with pytest.raises(sx.SeparatrixError, match="a loss without parameters has no eigenvalues"):
         largest_eigenvalue(lambda p: 0.0, {})
 
 
 def test_a_warm_start_sees_another_eigenvalue_overtake():
-    # The old eigenvector is exactly the first axis; now the second is sharper by 3 %, in 400 dimensions.
+    # The old eigenvector is exactly the first axis; now the second is sharper by 3 %, in 400
+    # dimensions.
     curvature = jnp.concatenate([jnp.array([1.0, 1.03]), jnp.linspace(-0.9, 0.8, 398)])
     params = jnp.full(400, 0.1)
     loss = lambda p: 0.5 * jnp.sum(curvature * p**2)  # noqa: E731
@@ -121,7 +156,9 @@ def test_on_a_quadratic_gradient_descent_diverges_exactly_above_two_over_the_ste
 
     def distance_after(rate, steps=6000):
         best = jnp.linalg.lstsq(factor, target)[0]
-        step = jax.jit(lambda p: jax.lax.fori_loop(0, steps, lambda _, q: q - rate * jax.grad(loss)(q), p))
+        step = jax.jit(
+            lambda p: jax.lax.fori_loop(0, steps, lambda _, q: q - rate * jax.grad(loss)(q), p)
+        )
         return float(jnp.linalg.norm(step(best + 1e-3) - best))
 
     assert distance_after(2 / (1.002 * sharp)) < 1e-3  # (1 - 2/1.002)^6000 ≈ 6e-6
@@ -130,14 +167,18 @@ def test_on_a_quadratic_gradient_descent_diverges_exactly_above_two_over_the_ste
 
 @pytest.fixture(scope="module")
 def trial():
-    """A trial with a dense Hessian beside its sharpness; all tests below run it in one program (rates and stops are values)."""
+    """A trial with a dense Hessian beside its sharpness; all tests below run it in one program
+    (rates and stops are values).
+    """
 
     @sx.probe("dense_sharpness")
     def measure(moment):
         flat, restore = ravel_pytree(moment.moving)
         return jnp.linalg.eigvalsh(jax.hessian(lambda p: moment.loss_of(restore(p)))(flat))[-1]
 
-    probes = sx.Measure(("sharpness", "sharpness_top", "sharpness_parts", "dense_sharpness"), test=16, times=20)
+    probes = sx.Measure(
+        ("sharpness", "sharpness_top", "sharpness_parts", "dense_sharpness"), test=16, times=20
+    )
     learner = sx.Learner(rate=0.4, steps=400, loss="squared", stop=sx.Stop(after_edge=1000))
     network = sx.CNN(4, 6, stride=4, readout="pooled", offset=True)
     yield sx.Trial(sx.PatchSphereTask(views=3, patch=4), network, learner, 12, 1, probes)
@@ -151,13 +192,18 @@ def test_a_trial_follows_the_dense_sharpness_and_knows_when_it_reached_the_edge(
     assert np.all(np.array(row["trace.sharpness.residual"]) <= 1.1e-3 * exact)
     assert np.allclose(row["trace.sharpness_top.1"], exact, rtol=2e-3)
     for part in ("weights", "bias", "readout", "offset"):
-        assert np.all(np.array(row[f"trace.sharpness_parts.{part}"]) <= exact * 1.001)  # interlacing: a block is never sharper
-    assert row["trace.sharpness_parts.offset"][0] == pytest.approx(2.0, rel=1e-4)  # (f - y)² has second derivative 2 in its offset
+        assert np.all(
+            np.array(row[f"trace.sharpness_parts.{part}"]) <= exact * 1.001
+        )  # interlacing: a block is never sharper
+    assert row["trace.sharpness_parts.offset"][0] == pytest.approx(
+        2.0, rel=1e-4
+    )  # (f - y)² has second derivative 2 in its offset
     at = np.array(row["trace.sharpness"]) >= 0.99 * 2 / 0.4
     assert at.any()
     first = row["trace.step"][int(np.argmax(at))]
     assert row["edge_step"] == first
-    # The same trial, told to stop 60 steps after the edge, stops at the first measurement from there on, on the same path.
+    # The same trial, told to stop 60 steps after the edge, stops at the first measurement from
+    # there on, on the same path.
     early = trial.replace(learner=trial.learner.replace(stop=sx.Stop(after_edge=60)))
     (short,) = programs.run([early], trial)
     assert short["steps"] == next(step for step in row["trace.step"] if step >= first + 60)
@@ -172,9 +218,15 @@ def test_a_trial_follows_the_dense_sharpness_and_knows_when_it_reached_the_edge(
 
 
 def test_clipping_counts_the_steps_on_which_it_acts(programs):
-    task, network = sx.PatchSphereTask(views=3, patch=4), sx.CNN(4, 6, stride=4, readout="pooled", offset=True)
+    task, network = (
+        sx.PatchSphereTask(views=3, patch=4),
+        sx.CNN(4, 6, stride=4, readout="pooled", offset=True),
+    )
     learner, measure = sx.Learner(0.1, 30, "squared"), sx.Measure(test=16)
-    trials = [sx.Trial(task, network, learner.replace(clip=clip), 12, 0, measure) for clip in (None, 1e6, 1e-3)]
+    trials = [
+        sx.Trial(task, network, learner.replace(clip=clip), 12, 0, measure)
+        for clip in (None, 1e6, 1e-3)
+    ]
     free, idle, always = (programs.run([each], each)[0] for each in trials)
     assert "clipped_steps" not in free
     assert (idle["clipped_steps"], idle["clipped_last"]) == (0, 0)
@@ -186,10 +238,16 @@ def test_clipping_counts_the_steps_on_which_it_acts(programs):
 
 
 def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():
-    with pytest.raises(sx.ParameterError, match="the `after_edge` of Stop must be None unless the learner is sgd with a constant rate"):
+    with pytest.raises(
+        sx.ParameterError,
+        match="the `after_edge` of Stop must be None unless the learner is sgd with a constant rate",
+    ):
         sx.Learner(sx.Ramp(0.1, 0.2), 10, stop=sx.Stop(after_edge=5))
     learner = sx.Learner(0.1, 10, "squared", stop=sx.Stop(after_edge=5))
-    with pytest.raises(sx.ParameterError, match="the `probes` of Measure must be with 'sharpness' when the learner stops `after_edge`"):
+    with pytest.raises(
+        sx.ParameterError,
+        match="the `probes` of Measure must be with 'sharpness' when the learner stops `after_edge`",
+    ):
         sx.Trial(sx.SphereTask(8, 4), sx.FCN(3), learner, 8)
 
 
@@ -197,25 +255,38 @@ def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():
 @pytest.mark.parametrize("looks", [39, 40])  # 39 products cannot be made four at a time
 def test_lanczos_finds_the_largest_eigenvalue_whatever_the_scale(scale, looks):
     rng = np.random.default_rng(5)
-    spectrum = scale * np.concatenate([np.linspace(-12, 5, 200), [9.9, 10.0]])  # the largest in magnitude is negative, the second is close
+    spectrum = scale * np.concatenate(
+        [np.linspace(-12, 5, 200), [9.9, 10.0]]
+    )  # the largest in magnitude is negative, the second is close
     axes, _ = np.linalg.qr(rng.normal(size=(202, 202)))
     matrix = jnp.asarray((axes * spectrum) @ axes.T, jnp.float32)
-    values, residuals, used, vectors = jax.jit(lambda first: lanczos(lambda v: matrix @ v, first, 1, 1e-4, looks))(fixed_noise(202))
-    true = np.linalg.norm(np.asarray(matrix, np.float64) @ np.asarray(vectors[0], np.float64) - float(values[0]) * np.asarray(vectors[0]))
+    values, residuals, used, vectors = jax.jit(
+        lambda first: lanczos(lambda v: matrix @ v, first, 1, 1e-4, looks)
+    )(fixed_noise(202))
+    true = np.linalg.norm(
+        np.asarray(matrix, np.float64) @ np.asarray(vectors[0], np.float64)
+        - float(values[0]) * np.asarray(vectors[0])
+    )
     assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-5)
     assert float(residuals[0]) <= 1e-4 * 10 * scale
-    assert float(residuals[0]) == pytest.approx(true, abs=2e-5 * scale)  # rounding of a product with numbers of size 12
-    # A residual r leaves an eigenvalue within r, and within r²/gap of it where the next is `gap` away.
+    assert float(residuals[0]) == pytest.approx(
+        true, abs=2e-5 * scale
+    )  # rounding of a product with numbers of size 12
+    # A residual r leaves an eigenvalue within r, and within r²/gap of it where the next is `gap`
+    # away.
     assert float(values[0]) == pytest.approx(10 * scale, rel=1e-5)
     assert 4 < int(used) <= looks
 
 
 @pytest.mark.parametrize(
-    ("spectrum", "largest", "products"), [(np.zeros(50), 0.0, 1), (-3.0 * np.ones(50), -3.0, 1), ([-1.0, -2.0] * 8, -1.0, 2)]
+    ("spectrum", "largest", "products"),
+    [(np.zeros(50), 0.0, 1), (-3.0 * np.ones(50), -3.0, 1), ([-1.0, -2.0] * 8, -1.0, 2)],
 )
 def test_lanczos_stops_where_there_is_nothing_more_to_see(spectrum, largest, products):
     diagonal = jnp.asarray(spectrum)
-    values, residuals, used, _ = lanczos(lambda v: diagonal * v, fixed_noise(diagonal.size), 1, 0.0, 16)
+    values, residuals, used, _ = lanczos(
+        lambda v: diagonal * v, fixed_noise(diagonal.size), 1, 0.0, 16
+    )
     assert int(used) == products
     assert float(values[0]) == pytest.approx(largest, abs=1e-6)
     assert float(residuals[0]) <= 1e-6

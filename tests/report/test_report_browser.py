@@ -1,4 +1,6 @@
-"""The page in a real browser: nothing is fetched, nothing fails, and everything that can be touched works."""
+"""The page in a real browser: nothing is fetched, nothing fails, and everything that can be touched
+works.
+"""
 
 import csv
 import hashlib
@@ -19,13 +21,16 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 def pages(tmp_path_factory):
     """A page with plain names and one with evil ones."""
     return {
-        extra: write_report(write_run(tmp_path_factory.mktemp("run") / "run", text)).as_uri() for extra, text in (("", ""), ("evil", EVIL))
+        extra: write_report(write_run(tmp_path_factory.mktemp("run") / "run", text)).as_uri()
+        for extra, text in (("", ""), ("evil", EVIL))
     }
 
 
 @pytest.fixture
 def visit(browser, pages):
-    """Open a page; at the end there must have been no complaint and no request but for the page itself."""
+    """Open a page; at the end there must have been no complaint and no request but for the page
+    itself.
+    """
     tabs = []
 
     def go(which="", **options):
@@ -151,7 +156,10 @@ def test_the_data_behind_a_figure_can_be_saved_and_are_those_beside_the_page(vis
         tab.locator(f"#{name} .tools button").click()
     assert saved.value.suggested_filename == f"{name}.csv"
     beside = Path(pages[""].removeprefix("file://")).parent / "data" / f"{name}.csv"
-    found, wanted = (list(csv.reader(io.StringIO(Path(file).read_text(encoding="utf-8")))) for file in (saved.value.path(), beside))
+    found, wanted = (
+        list(csv.reader(io.StringIO(Path(file).read_text(encoding="utf-8"))))
+        for file in (saved.value.path(), beside)
+    )
     assert len(wanted) > 1
 
     def value(cell):
@@ -160,7 +168,9 @@ def test_the_data_behind_a_figure_can_be_saved_and_are_those_beside_the_page(vis
         except ValueError:
             return cell
 
-    assert [[value(cell) for cell in row] for row in found] == [[value(cell) for cell in row] for row in wanted]
+    assert [[value(cell) for cell in row] for row in found] == [
+        [value(cell) for cell in row] for row in wanted
+    ]
 
 
 def colours(tab):
@@ -211,10 +221,14 @@ def test_names_that_are_scripts_are_shown_and_not_run(visit):
 def test_the_accessibility_checker_finds_nothing_serious(visit, scheme):
     tab = visit(color_scheme=scheme)
     over_point(tab, "sample-curves", 0, 0)
-    # The page's policy forbids scripts that are not its own, so the checker comes in through the debugger.
+    # The page's policy forbids scripts that are not its own, so the checker comes in through the
+    # debugger.
     tab.evaluate(AXE.read_text(encoding="utf-8") + "\n;undefined")
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    bad = [(each["id"], each["impact"], [node["html"][:120] for node in each["nodes"]][:3]) for each in found["violations"]]
+    bad = [
+        (each["id"], each["impact"], [node["html"][:120] for node in each["nodes"]][:3])
+        for each in found["violations"]
+    ]
     assert [each for each in bad if each[1] in ("serious", "critical")] == []
     assert len(found["passes"]) > 10
 

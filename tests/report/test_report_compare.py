@@ -36,20 +36,34 @@ def test_the_rule_does_not_depend_on_the_order_and_a_number_never_moves_from_its
 
 @pytest.mark.parametrize(
     "a, b, rule",
-    [((1, 0, 2), (5, 4, 6), "apart"), ((1, 0, 2), (3, 2, 4), "outside"), ((1, 0, 2.5), (2, 0.5, 3), "within"),
-     ((1, 0, 3), (2, 1.5, 4), "outside"), ((None, 64, None), (10, 8, 12), "apart"), ((None, 64, None), (100, 80, 120), "within"),
-     ((1, None, None), (2, 1, 3), "differs"), ((1, None, None), (1, None, None), "equal"), ((1, None, None), (None, None, None), "differs"),
-     ((None, None, None), (None, None, None), "equal"), ((0.1 + 0.2, None, None), (0.3, None, None), "equal")],
-)  # fmt: skip
+    [
+        ((1, 0, 2), (5, 4, 6), "apart"),
+        ((1, 0, 2), (3, 2, 4), "outside"),
+        ((1, 0, 2.5), (2, 0.5, 3), "within"),
+        ((1, 0, 3), (2, 1.5, 4), "outside"),
+        ((None, 64, None), (10, 8, 12), "apart"),
+        ((None, 64, None), (100, 80, 120), "within"),
+        ((1, None, None), (2, 1, 3), "differs"),
+        ((1, None, None), (1, None, None), "equal"),
+        ((1, None, None), (None, None, None), "differs"),
+        ((None, None, None), (None, None, None), "equal"),
+        ((0.1 + 0.2, None, None), (0.3, None, None), "equal"),
+    ],
+)
 def test_rules(a, b, rule):
     assert rule_of(Quantity(*a), Quantity(*b)) == rule
 
 
 def test_what_chance_alone_would_move_is_what_it_moves():
-    """20,000 pairs of normal estimates of the same number: the counts are binomial, so five standard deviations are never exceeded."""
+    """20,000 pairs of normal estimates of the same number: the counts are binomial, so five
+    standard deviations are never exceeded.
+    """
     rng = np.random.default_rng(1)
     pairs = rng.normal(size=(20_000, 2))
-    moves = [[Quantity(each, each - 1.959964, each + 1.959964) for each in pair] for pair in pairs.tolist()]
+    moves = [
+        [Quantity(each, each - 1.959964, each + 1.959964) for each in pair]
+        for pair in pairs.tolist()
+    ]
     found = [Move("claim", "c", "x", a, b, rule_of(a, b)) for a, b in moves]
     for rule, expected in expected_by_chance(tuple(found)).items():
         count = sum(move.rule == rule for move in found)
@@ -76,9 +90,11 @@ def test_verdicts_numbers_and_settings_that_moved_are_found_and_no_others(tmp_pa
     assert found.verdicts == (("lahoti.first", "supported", "refuted"),)
     assert found.settings == (("sample.task.noise", "0.1", "0.6"),)
     assert [(move.kind, move.where, move.name, move.rule) for move in found.moved] == [
-        ("claim", "lahoti.first", "risk: CNN minus FCN", "apart"), ("figure", "sample: Risk", "CNN, samples m = 64.0", "apart"),
-    ]  # fmt: skip
-    # Three claims with one number each; measured points with intervals: three and two of the curves (one was not measured), two bars.
+        ("claim", "lahoti.first", "risk: CNN minus FCN", "apart"),
+        ("figure", "sample: Risk", "CNN, samples m = 64.0", "apart"),
+    ]
+    # Three claims with one number each; measured points with intervals: three and two of the curves
+    # (one was not measured), two bars.
     assert found.counts == {"apart": 2, "outside": 0, "differs": 0, "within": 8, "equal": 0}
     assert compare_runs(a, a).moved == ()
 
@@ -103,10 +119,18 @@ def test_what_only_one_run_has_is_told(tmp_path):
 
 
 def test_the_command_says_it_in_words_and_as_json(tmp_path):
-    a, b = (str(write_run(tmp_path / name, change=shift(by))) for name, by in (("a", 0.0), ("b", 0.5)))
+    a, b = (
+        str(write_run(tmp_path / name, change=shift(by))) for name, by in (("a", 0.0), ("b", 0.5))
+    )
     said = CliRunner().invoke(app, ["compare", a, b])
     assert said.exit_code == 0
-    for part in ("lahoti.first", "refuted", "0.122 [0.105, 0.143]", "2 of 10 apart: the two intervals do not overlap", "1 settings differ"):
+    for part in (
+        "lahoti.first",
+        "refuted",
+        "0.122 [0.105, 0.143]",
+        "2 of 10 apart: the two intervals do not overlap",
+        "1 settings differ",
+    ):
         assert part in said.output
     plain = json.loads(CliRunner().invoke(app, ["compare", a, b, "--json"]).output)
     assert plain["verdicts"] == [{"id": "lahoti.first", "a": "supported", "b": "refuted"}]

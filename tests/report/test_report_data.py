@@ -1,4 +1,6 @@
-"""The data behind figures: whole in files, small on the page, and in the right place of the drawing."""
+"""The data behind figures: whole in files, small on the page, and in the right place of the
+drawing.
+"""
 
 import csv
 import io
@@ -25,7 +27,11 @@ def rows_of(text):
 def test_a_file_has_every_point_of_every_series_with_all_digits():
     third = 1 / 3
     figure = Figure(
-        "f", "F", Axis("m"), Axis("risk"), (Series('a, "b"\nc', (1, 2), (third, None)), Series("FCN", ("x",), (2.0,), (1.0,), (3.0,)))
+        "f",
+        "F",
+        Axis("m"),
+        Axis("risk"),
+        (Series('a, "b"\nc', (1, 2), (third, None)), Series("FCN", ("x",), (2.0,), (1.0,), (3.0,))),
     )
     head, *rows = rows_of(csv_of(data_of(figure)))
     assert head == ["series", "role", "m", "risk", "low", "high", "trials"]
@@ -38,21 +44,31 @@ def test_a_file_has_every_point_of_every_series_with_all_digits():
 def test_trials_are_those_stated_or_else_the_seeds_that_the_figure_shows():
     rows = rows_of(csv_of(data_of(figures()[0])))
     seeds = {(row[0], row[1], row[2]): row[6] for row in rows[1:] if row[1] == "measured"}
-    assert seeds == {("CNN", "measured", "16.0"): "2", ("CNN", "measured", "64.0"): "2", ("CNN", "measured", "256.0"): "",
-                     ("FCN", "measured", "16.0"): "24", ("FCN", "measured", "64.0"): "24", ("FCN", "measured", "256.0"): "24"}  # fmt: skip
+    assert seeds == {
+        ("CNN", "measured", "16.0"): "2",
+        ("CNN", "measured", "64.0"): "2",
+        ("CNN", "measured", "256.0"): "",
+        ("FCN", "measured", "16.0"): "24",
+        ("FCN", "measured", "64.0"): "24",
+        ("FCN", "measured", "256.0"): "24",
+    }
 
 
 def test_maps_and_pictures_have_files_too():
     _, _, cells, picture = figures()
     assert rows_of(csv_of(data_of(cells)))[-1] == ["20", "6", "90.0", "at least 90", "True"]
     assert rows_of(csv_of(data_of(picture))) == [
-        ["picture", "row", "column", "red", "green", "blue"], ["one", "0", "0", "255", "0", "0"], ["one", "0", "1", "0", "0", "0"],
-    ]  # fmt: skip
+        ["picture", "row", "column", "red", "green", "blue"],
+        ["one", "0", "0", "255", "0", "0"],
+        ["one", "0", "1", "0", "0", "0"],
+    ]
 
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(0, 120))
 def test_the_page_keeps_the_small_series_and_never_too_many_rows(sizes, most):
-    series = tuple(Series(str(i), tuple(range(size)), (0.5,) * size) for i, size in enumerate(sizes))
+    series = tuple(
+        Series(str(i), tuple(range(size)), (0.5,) * size) for i, size in enumerate(sizes)
+    )
     data = data_of(Figure("f", "F", Axis("m"), Axis("risk"), series))
     kept = {group.series for group in kept_groups(data, most)}
     assert sum(sizes[i] for i in kept) <= most
@@ -65,7 +81,11 @@ def test_the_page_keeps_the_small_series_and_never_too_many_rows(sizes, most):
 def test_places_are_those_of_the_axes():
     """On logarithmic axes equal ratios are equal distances, and larger is higher."""
     figure = Figure(
-        "f", "F", Axis("m", True), Axis("risk", True), (Series("CNN", CELLS, (0.4, 0.2, 0.1)), Series("FCN", CELLS, (0.4, None, 0.0)))
+        "f",
+        "F",
+        Axis("m", True),
+        Axis("risk", True),
+        (Series("CNN", CELLS, (0.4, 0.2, 0.1)), Series("FCN", CELLS, (0.4, None, 0.0))),
     )
     first, second = drawing_of(figure).places
     assert np.allclose(np.diff(first[:, 0], n=2), 0, atol=1e-6)
@@ -81,12 +101,20 @@ def test_places_are_those_of_the_axes():
 def test_all_that_belongs_to_a_series_can_be_switched_and_nothing_else():
     drawing = drawing_of(figures()[0])
     assert set(re.findall(r'data-s="(\d+)"', drawing.inline)) == {"0", "1", "2", "3", "4"}
-    axes = re.sub(r'<g data-s="\d+">.*?</g>(?=<g data-s|<path|<text|<defs|</svg>)', "", drawing.inline)
+    axes = re.sub(
+        r'<g data-s="\d+">.*?</g>(?=<g data-s|<path|<text|<defs|</svg>)', "", drawing.inline
+    )
     assert "constant" not in axes, "the label of a baseline goes with it"
     assert "samples m" in axes
     entries = entries_of(figures()[0])
     assert sorted(i for entry in entries for i in entry.series) == [0, 1, 2, 3, 4]
-    assert [entry.role for entry in entries] == ["measured", "measured", "samples", "law", "baseline"]
+    assert [entry.role for entry in entries] == [
+        "measured",
+        "measured",
+        "samples",
+        "law",
+        "baseline",
+    ]
 
 
 def test_the_page_s_drawing_has_no_legend_and_the_file_has_one():
@@ -104,12 +132,17 @@ def test_very_many_seeds_stay_beside_the_page(tmp_path):
     seeds = tuple(np.exp(rng.normal(size=count)).tolist())
     drawn = (
         Figure(
-            "f", "F", Axis("m", True), Axis("risk", True), (Series("CNN", x, seeds, role="samples"), Series("CNN", CELLS, (1.0, 1.0, 1.0)))
+            "f",
+            "F",
+            Axis("m", True),
+            Axis("risk", True),
+            (Series("CNN", x, seeds, role="samples"), Series("CNN", CELLS, (1.0, 1.0, 1.0))),
         ),
     )
     page = write_report(write_run(tmp_path / "run", drawn=drawn))
     html = page.read_text(encoding="utf-8")
-    # A hundred studies of this size must stay below 10 MB: this page is one of them, and what all pages have in common.
+    # A hundred studies of this size must stay below 10 MB: this page is one of them, and what all
+    # pages have in common.
     assert len(html.encode()) < 100_000
     assert "100,000 of 100,003 points are too many for this page" in html
     assert 'href="data/sample-f.csv"' in html

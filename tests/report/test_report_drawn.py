@@ -1,4 +1,6 @@
-"""Nothing is drawn twice: the second report of the same figures draws none, has the same bytes, and trusts only its own cache."""
+"""Nothing is drawn twice: the second report of the same figures draws none, has the same bytes, and
+trusts only its own cache.
+"""
 
 import dataclasses
 import json
@@ -29,7 +31,11 @@ def counted(tmp_path, monkeypatch):
 
 
 def files(folder):
-    return {file.relative_to(folder): file.read_bytes() for file in Path(folder).rglob("*") if file.is_file()}
+    return {
+        file.relative_to(folder): file.read_bytes()
+        for file in Path(folder).rglob("*")
+        if file.is_file()
+    }
 
 
 def test_a_second_report_draws_nothing_and_is_the_same(counted, tmp_path):
@@ -40,7 +46,9 @@ def test_a_second_report_draws_nothing_and_is_the_same(counted, tmp_path):
     write_report(run)
     assert len(counted) == 4
     assert files(run) == first
-    assert not [file for file in first if "cache" in str(file) or file.name.startswith(".")], "the cache is not in the run's folder"
+    assert not [file for file in first if "cache" in str(file) or file.name.startswith(".")], (
+        "the cache is not in the run's folder"
+    )
 
 
 def test_only_what_changed_is_drawn_again(counted, tmp_path):
@@ -48,7 +56,12 @@ def test_only_what_changed_is_drawn_again(counted, tmp_path):
     counted.clear()
     curves, *others = figures()
     series = dataclasses.replace(curves.series[0], y=(0.4, 0.2, 0.1000001))
-    write_report(write_run(tmp_path / "again", drawn=(dataclasses.replace(curves, series=(series, *curves.series[1:])), *others)))
+    write_report(
+        write_run(
+            tmp_path / "again",
+            drawn=(dataclasses.replace(curves, series=(series, *curves.series[1:])), *others),
+        )
+    )
     assert counted == ["curves"]
 
 
@@ -63,7 +76,15 @@ def test_what_is_kept_is_what_was_drawn(counted):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"inline": "x"}', '{"inline": "x", "alone": "y", "places": [[[1]]]}', '{"inline": 1, "alone": 2, "places": 3}']
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"inline": "x"}',
+        '{"inline": "x", "alone": "y", "places": [[[1]]]}',
+        '{"inline": 1, "alone": 2, "places": 3}',
+    ],
 )
 def test_a_damaged_cache_is_drawn_over(counted, tmp_path, text):
     figure = figures()[1]

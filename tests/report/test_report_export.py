@@ -25,7 +25,10 @@ def test_every_figure_in_every_format_with_its_data(tmp_path):
     names = {path.name for path in written}
     assert names == {file.name for file in (tmp_path / "paper").iterdir()}
     figures = {f"sample-{name}" for name in ("curves", "bars", "map", "picture")}
-    assert names == {f"{name}.{kind}" for name in figures for kind in ("pdf", "svg", "csv")} | {"sample-risks.csv", "claims.tex"}
+    assert names == {f"{name}.{kind}" for name in figures for kind in ("pdf", "svg", "csv")} | {
+        "sample-risks.csv",
+        "claims.tex",
+    }
     assert not (run / "report").exists(), "the run itself is left alone"
     before = {path: path.read_bytes() for path in written}
     write_figures(run, tmp_path / "paper", "pdf,svg")
@@ -34,15 +37,22 @@ def test_every_figure_in_every_format_with_its_data(tmp_path):
 
 def test_the_command_writes_them_beside_the_report(tmp_path):
     run = write_run(tmp_path / "run")
-    result = CliRunner().invoke(app, ["report", str(run), "--figures", str(tmp_path / "paper"), "--format", "png", "--quiet"])
+    result = CliRunner().invoke(
+        app,
+        ["report", str(run), "--figures", str(tmp_path / "paper"), "--format", "png", "--quiet"],
+    )
     assert result.exit_code == 0, result.output
-    assert sorted(file.suffix for file in (tmp_path / "paper").iterdir()) == [".csv"] * 5 + [".png"] * 4 + [".tex"]
+    assert sorted(file.suffix for file in (tmp_path / "paper").iterdir()) == [".csv"] * 5 + [
+        ".png"
+    ] * 4 + [".tex"]
     assert (run / "report" / "index.html").exists()
 
 
 @pytest.mark.parametrize("text", ["", "gif", "pdf,gif", ","])
 def test_formats_that_are_not_known_are_named(text):
-    with pytest.raises(SeparatrixError, match=r"must be one or more of pdf, svg, png, with commas, got"):
+    with pytest.raises(
+        SeparatrixError, match=r"must be one or more of pdf, svg, png, with commas, got"
+    ):
         formats_from(text)
 
 
@@ -60,7 +70,11 @@ def test_latex_text_has_no_bare_special_letter(text):
     rest = re.sub(r"\\[#%&_{}$]", "", out)
     rest = re.sub(r"\\sxunicode\{[^\x00-\x7f]\}\{[0-9A-F]{4,6}\}", "", rest)
     rest = re.sub(r"\\text[a-z]+\{\}|\\dots\{\}|(?<!\w)~", "", rest)
-    rest = re.sub(r"\$[\^_]\{-?[0-9-]+\}\$|\$(\\[A-Za-z]+ |\\\| |-|'|\\frac1[24] |\\mathbf\{[RN]\}|\^\\circ )\$", "", rest)
+    rest = re.sub(
+        r"\$[\^_]\{-?[0-9-]+\}\$|\$(\\[A-Za-z]+ |\\\| |-|'|\\frac1[24] |\\mathbf\{[RN]\}|\^\\circ )\$",
+        "",
+        rest,
+    )
     assert not SPECIAL.search(rest.replace("~", ""))
     assert "\\" not in rest
     assert "\n" not in out
@@ -76,7 +90,11 @@ def test_the_table_has_a_row_a_claim_with_its_effect(tmp_path):
     claims = read_claims(write_run(tmp_path / "run", EVIL))
     claims[1]["conditions_met"] = False
     text = claims_table(claims)
-    rows = [line for line in text.splitlines() if line.endswith("\\tabularnewline") and "Theorem" in line]
+    rows = [
+        line
+        for line in text.splitlines()
+        if line.endswith("\\tabularnewline") and "Theorem" in line
+    ]
     assert len(rows) == 3
     assert all(len(re.findall(r"(?<!\\)&", row)) == 3 for row in rows)
     assert "$-$0.378 [$-$0.395, $-$0.357]" in rows[0]
@@ -88,13 +106,18 @@ def test_the_table_has_a_row_a_claim_with_its_effect(tmp_path):
 TEXT = r"""\input{x} $a$ #1 %c &b ~d ^e _f {g} \end{longtable} < > | " naïve é ü ß ð « “q” ‘r’ α ≤ ∑ ½ x² ⟨a⟩ ‖w‖ 日本 🎉 ᵀ"""
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="the table is not compiled: there is no pdflatex on this machine")
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="the table is not compiled: there is no pdflatex on this machine",
+)
 def test_latex_compiles_the_table(tmp_path):
     claims = read_claims(write_run(tmp_path / "run", EVIL))
     claims[0] |= {"statement": TEXT, "reason": TEXT, "citation": TEXT, "source": TEXT}
     claims[0]["evidence"][0]["name"] = TEXT
     kept = Path(__file__).parents[2] / "evidence"
-    claims += [claim for file in sorted(kept.glob("*/claims.json")) for claim in read_claims(file.parent)]
+    claims += [
+        claim for file in sorted(kept.glob("*/claims.json")) for claim in read_claims(file.parent)
+    ]
     (tmp_path / "claims.tex").write_text(claims_table(claims), encoding="utf-8")
     paper = r"\documentclass{article}\usepackage{booktabs,longtable}\begin{document}\input{claims}\end{document}"
     (tmp_path / "paper.tex").write_text(paper)
@@ -102,4 +125,6 @@ def test_latex_compiles_the_table(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
     said = done.stdout.decode(errors="replace")
     assert done.returncode == 0, said[-1500:]
-    assert "Overfull" not in re.sub(r"Overfull \\hbox \((\d|[1-3]\d)\.", "", said), "nothing sticks out by 40 points or more"
+    assert "Overfull" not in re.sub(r"Overfull \\hbox \((\d|[1-3]\d)\.", "", said), (
+        "nothing sticks out by 40 points or more"
+    )

@@ -13,10 +13,19 @@ from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
-from separatrix.report.figure.draw import draw_twice
-from separatrix.report.figure.style import GREY, NETWORKS, OTHERS, looks_of
-from separatrix.report.figure.series import _array, _drawable, hidden_points, offsets_of, places_of, points_of, runs, spread
 from separatrix.report.figure.axes import limits
+from separatrix.report.figure.draw import draw_twice
+from separatrix.report.figure.series import (
+    _array,
+    _drawable,
+    hidden_points,
+    offsets_of,
+    places_of,
+    points_of,
+    runs,
+    spread,
+)
+from separatrix.report.figure.style import GREY, NETWORKS, OTHERS, looks_of
 from separatrix.studies import Axis, Figure, Series
 
 EVIL = "<script>alert(1)</script>"
@@ -31,7 +40,11 @@ def parsed(figure):
 
 
 def texts(figure):
-    return ["".join(node.itertext()).strip() for node in parsed(figure).iter() if node.tag.endswith("}text")]
+    return [
+        "".join(node.itertext()).strip()
+        for node in parsed(figure).iter()
+        if node.tag.endswith("}text")
+    ]
 
 
 BANDED = one(
@@ -73,9 +86,12 @@ def test_names_inside_figures_differ_between_figures_and_references_resolve():
 
 def test_labels_are_shown_and_never_run():
     figure = one(
-        Series(EVIL, (1, 2), (1.0, 2.0)), Series("<b>base", (1, 2), (1.5, 1.5), role="baseline"),
-        x=Axis(EVIL), y=Axis('"&$\\frac{$'), title=EVIL,
-    )  # fmt: skip
+        Series(EVIL, (1, 2), (1.0, 2.0)),
+        Series("<b>base", (1, 2), (1.5, 1.5), role="baseline"),
+        x=Axis(EVIL),
+        y=Axis('"&$\\frac{$'),
+        title=EVIL,
+    )
     for svg in draw_twice(figure):
         assert "<script" not in svg
         assert "<b>" not in svg
@@ -93,14 +109,19 @@ def test_letters_that_the_font_lacks_are_kept():
 
 def luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    return np.dot([0.2126, 0.7152, 0.0722], [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts])
+    return np.dot(
+        [0.2126, 0.7152, 0.0722],
+        [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts],
+    )
 
 
 def test_every_colour_stands_out_on_both_grounds_of_the_page():
     css = resources.files("separatrix.report").joinpath("templates/page.css").read_text()
     grounds = re.findall(r"--ground: (#[0-9a-f]{6})", css)
     assert len(grounds) == 2
-    for ground, colour in itertools.product(grounds, [GREY, *(c for c, _ in (*NETWORKS.values(), *OTHERS))]):
+    for ground, colour in itertools.product(
+        grounds, [GREY, *(c for c, _ in (*NETWORKS.values(), *OTHERS))]
+    ):
         light, dark = sorted([luminance(ground), luminance(colour)], reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3, (ground, colour)
 
@@ -114,7 +135,10 @@ def test_networks_keep_their_colour_and_marker(order):
 
 def test_what_a_diagnosis_calls_its_networks_has_their_colours():
     labels = ("local", "shared, pixels permuted", "full", "shared", "fully booked", "local rule")
-    looks = {label: look.colour for (label, _), look in looks_of([Series(label, (), ()) for label in labels]).items()}
+    looks = {
+        label: look.colour
+        for (label, _), look in looks_of([Series(label, (), ()) for label in labels]).items()
+    }
     assert looks["local"] == NETWORKS["LCN"][0]
     assert looks["shared, pixels permuted"] == looks["shared"] == NETWORKS["CNN"][0]
     assert looks["full"] == NETWORKS["FCN"][0]
@@ -134,7 +158,11 @@ def test_laws_are_dashed_and_measured_lines_are_not():
 
 
 def test_points_that_a_logarithmic_axis_cannot_show_are_left_out_and_counted():
-    figure = one(Series("CNN", (1, 2, 4, 8), (0.5, None, 0.0, -1.0)), Series("FCN", (1, 2), (1.0, 2.0)), y=Axis("risk", log=True))
+    figure = one(
+        Series("CNN", (1, 2, 4, 8), (0.5, None, 0.0, -1.0)),
+        Series("FCN", (1, 2), (1.0, 2.0)),
+        y=Axis("risk", log=True),
+    )
     assert hidden_points(figure) == {"CNN": (2, 3)}
     assert points_of(figure.series[0], log_y=True).shown.tolist() == [True, False, False, False]
     assert "0.5" in texts(figure)
@@ -147,25 +175,39 @@ def test_gaps_part_a_line():
 
 
 def test_categories_stand_on_the_axis_and_series_side_by_side():
-    pair = [Series(name, ("plain", "shifted"), (0.1, 0.2), (0.0, 0.1), (0.2, 0.3)) for name in ("CNN", "FCN")]
+    pair = [
+        Series(name, ("plain", "shifted"), (0.1, 0.2), (0.0, 0.1), (0.2, 0.3))
+        for name in ("CNN", "FCN")
+    ]
     figure = one(*pair)
     assert {"plain", "shifted"} <= set(texts(figure))
     aside = offsets_of(pair, [points_of(each, places_of(figure)) for each in pair])
     assert aside["CNN", "measured"] < 0 < aside["FCN", "measured"]
     apart = [Series(name, (name,), (0.1,)) for name in ("CNN", "FCN")]
-    assert set(offsets_of(apart, [points_of(each, places_of(one(*apart))) for each in apart]).values()) == {0.0}
+    assert set(
+        offsets_of(apart, [points_of(each, places_of(one(*apart))) for each in apart]).values()
+    ) == {0.0}
 
 
 def test_labels_of_close_baselines_do_not_overlap():
     names = ["constant", "best linear rule that there is", "nearest neighbour", "Bayes"]
     figure = one(
         Series("CNN", (1, 2), (0.0, 1.0)),
-        *(Series(name, (1, 2), (0.5 + i / 1000,) * 2, role="baseline") for i, name in enumerate(names)),
+        *(
+            Series(name, (1, 2), (0.5 + i / 1000,) * 2, role="baseline")
+            for i, name in enumerate(names)
+        ),
     )
     found = {}
     for node in parsed(figure).iter():
-        if node.tag.endswith("}text") and "".join(node.itertext()).strip() in ("constant", "nearest neighbour", "Bayes"):
-            found["".join(node.itertext()).strip()] = float(node.get("y") or node.get("transform").split()[-1].rstrip(")"))
+        if node.tag.endswith("}text") and "".join(node.itertext()).strip() in (
+            "constant",
+            "nearest neighbour",
+            "Bayes",
+        ):
+            found["".join(node.itertext()).strip()] = float(
+                node.get("y") or node.get("transform").split()[-1].rstrip(")")
+            )
     heights = sorted(found.values())
     assert len(heights) == 3
     assert min(b - a for a, b in itertools.pairwise(heights)) >= 8
@@ -182,7 +224,10 @@ def test_spread_labels_keep_apart_in_order_and_inside(labels):
         assert found[b] - found[a] >= (sizes[a] + sizes[b]) / 2 - 1e-9
         assert wanted[a] <= wanted[b]
     if sum(sizes) <= 1:
-        assert all(place - size / 2 >= -1e-9 and place + size / 2 <= 1 + 1e-9 for place, size in zip(found, sizes))
+        assert all(
+            place - size / 2 >= -1e-9 and place + size / 2 <= 1 + 1e-9
+            for place, size in zip(found, sizes)
+        )
 
 
 @given(st.lists(st.floats(-1e100, 1e100)), st.booleans())
@@ -195,17 +240,29 @@ def test_limits_hold_all_values(values, log):
             assert low <= value <= high
 
 
-numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**30), 10**30) | st.sampled_from([0.0, 0.5, 0.5])
+numbers = (
+    st.none()
+    | st.floats(allow_nan=True, allow_infinity=True)
+    | st.integers(-(10**30), 10**30)
+    | st.sampled_from([0.0, 0.5, 0.5])
+)
 
 
 @st.composite
 def series(draw_one):
     size = draw_one(st.integers(0, 6))
     many = st.lists(numbers, min_size=size, max_size=size).map(tuple)
-    x = draw_one(many | st.lists(st.text(max_size=12) | st.booleans() | st.none(), min_size=size, max_size=size).map(tuple))
+    x = draw_one(
+        many
+        | st.lists(
+            st.text(max_size=12) | st.booleans() | st.none(), min_size=size, max_size=size
+        ).map(tuple)
+    )
     ends = st.just(()) | many
     role = draw_one(st.sampled_from(["measured", "samples", "law", "bound", "baseline"]))
-    label = draw_one(st.sampled_from(["CNN", "LCN", "FCN law", "", "$x^{$", EVIL]) | st.text(max_size=30))
+    label = draw_one(
+        st.sampled_from(["CNN", "LCN", "FCN law", "", "$x^{$", EVIL]) | st.text(max_size=30)
+    )
     return Series(label, x, draw_one(many), draw_one(ends), draw_one(ends), role)
 
 
@@ -217,7 +274,9 @@ def test_whatever_the_data_a_figure_is_drawn(found, log_x, log_y):
     assert svg.rstrip().endswith("</svg>")
 
 
-@pytest.mark.parametrize("figure", [one(), one(Series("CNN", (1, 2), (None, None))), one(Series("CNN", (), ()))])
+@pytest.mark.parametrize(
+    "figure", [one(), one(Series("CNN", (1, 2), (None, None))), one(Series("CNN", (), ()))]
+)
 def test_a_figure_without_points_says_so(figure):
     assert "no points to show" in texts(figure)
     assert "no points to show" not in texts(one(Series("CNN", (3,), (0.5,))))
@@ -231,7 +290,9 @@ def test_files_for_papers_are_the_same_each_time(tmp_path, name):
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_sentence(tmp_path):
-    with pytest.raises(SeparatrixError, match=r"must be a file name that ends in \.pdf, \.svg, \.png, got 'a\.gif'"):
+    with pytest.raises(
+        SeparatrixError, match=r"must be a file name that ends in \.pdf, \.svg, \.png, got 'a\.gif'"
+    ):
         save(BANDED, "a.gif")
     with pytest.raises(SeparatrixError, match=r"cannot write a\.svg: No such file"):
         save(BANDED, tmp_path / "missing" / "a.svg")
@@ -244,7 +305,15 @@ def test_very_many_seeds_become_one_picture():
     assert len(svg) < 400_000
 
 
-@given(st.lists(st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**30), 10**30) | st.booleans(), max_size=6), st.booleans())
+@given(
+    st.lists(
+        st.floats(allow_nan=True, allow_infinity=True)
+        | st.integers(-(10**30), 10**30)
+        | st.booleans(),
+        max_size=6,
+    ),
+    st.booleans(),
+)
 def test_many_numbers_at_once_are_what_they_are_one_by_one(values, log):
     found, wanted = _array(tuple(values), log), [_drawable(each, log) for each in values]
     np.testing.assert_array_equal(found, wanted)

@@ -17,31 +17,55 @@ STUDIES, TRIALS = 100, 100_000
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """Each study has the sample's figures and tables, and a figure of all its trials with their means."""
+    """Each study has the sample's figures and tables, and a figure of all its trials with their
+    means.
+    """
     rng = np.random.default_rng(0)
     sizes = np.geomspace(8, 4096, 25)
-    x, y = np.repeat(sizes, TRIALS // 25), np.exp(rng.normal(size=TRIALS)) / np.repeat(sizes, TRIALS // 25)
+    x, y = (
+        np.repeat(sizes, TRIALS // 25),
+        np.exp(rng.normal(size=TRIALS)) / np.repeat(sizes, TRIALS // 25),
+    )
     means = tuple(float(np.mean(y[x == size])) for size in sizes)
     cloud = Series("CNN", tuple(x.tolist()), tuple(y.tolist()), role="samples")
     line = Series(
-        "CNN", tuple(sizes.tolist()), means, tuple(0.9 * m for m in means), tuple(1.1 * m for m in means), seeds=(TRIALS // 25,) * 25
+        "CNN",
+        tuple(sizes.tolist()),
+        means,
+        tuple(0.9 * m for m in means),
+        tuple(1.1 * m for m in means),
+        seeds=(TRIALS // 25,) * 25,
     )
-    everything = Figure("trials", "All trials", Axis("samples m", log=True), Axis("risk", log=True), (cloud, line), "Every trial.")
+    everything = Figure(
+        "trials",
+        "All trials",
+        Axis("samples m", log=True),
+        Axis("risk", log=True),
+        (cloud, line),
+        "Every trial.",
+    )
     claims, outcome = documents()
     figures = [*(figure_from(each) for each in outcome["figures"]), everything]
     names = [f"study-{number}" for number in range(STUDIES)]
     run = RunFiles(
-        [claim | {"study": name, "id": f"{claim['id']}.{name}"} for name in names for claim in claims],
+        [
+            claim | {"study": name, "id": f"{claim['id']}.{name}"}
+            for name in names
+            for claim in claims
+        ],
         {name: outcome | {"study": name, "title": f"Study {name}"} for name in names},
         dict.fromkeys(names, figures),
         [],
     )
     report = compose(run)
-    # The same figures in every study: drawn once, but with names of their own, as `write_report` does it.
+    # The same figures in every study: drawn once, but with names of their own, as `write_report`
+    # does it.
     drawn = [drawing_of(figure, "f0-") for figure in figures]
     views = [view for study in report.studies for view in study.figures]
     placed = {
-        view.anchor: dataclasses.replace(drawn[index % 5], inline=drawn[index % 5].inline.replace("f0-", f"f{index}-"))
+        view.anchor: dataclasses.replace(
+            drawn[index % 5], inline=drawn[index % 5].inline.replace("f0-", f"f{index}-")
+        )
         for index, view in enumerate(views)
     }
     file = tmp_path_factory.mktemp("large") / "index.html"
@@ -57,13 +81,17 @@ def test_it_is_below_ten_megabytes(page):
 
 
 def test_it_opens_with_less_than_two_seconds_of_work(browser, page):
-    """The time that the page's thread computes until it is loaded, by the browser's own count: on a busy machine the clock says more."""
+    """The time that the page's thread computes until it is loaded, by the browser's own count: on a
+    busy machine the clock says more.
+    """
     tab = browser.new_page(viewport={"width": 1200, "height": 900})
     debugger = tab.context.new_cdp_session(tab)
     debugger.send("Performance.enable", {"timeDomain": "threadTicks"})
     tab.goto(page.as_uri(), wait_until="load")
     tab.locator("table.claims tbody tr").last.wait_for(state="attached")
-    spent = {each["name"]: each["value"] for each in debugger.send("Performance.getMetrics")["metrics"]}
+    spent = {
+        each["name"]: each["value"] for each in debugger.send("Performance.getMetrics")["metrics"]
+    }
     assert tab.locator("table.claims tbody tr").count() == 3 * STUDIES
     assert 0 < spent["TaskDuration"] < 2.0
     # And it works: the last figure of the last study answers to the mouse.

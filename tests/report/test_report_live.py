@@ -1,4 +1,6 @@
-"""The live page in a real browser: it follows the run, shows names as they are, and says when the server is gone."""
+"""The live page in a real browser: it follows the run, shows names as they are, and says when the
+server is gone.
+"""
 
 import json
 import re
@@ -52,8 +54,19 @@ def test_it_follows_the_run(browser, served):
     assert tab.locator("#found .badge").count() == 3
 
     narrow = [ROWS[0] | {"low": 38.0, "high": 45.0, "settled": True}, ROWS[1]]
-    (served.folder / LIVE).write_text(json.dumps(GOING | {"done": 12, "thresholds": {"other": {"thresholds": narrow}}}))
-    Ledger(served.folder).write([{"trial": "f" * 32, "task.type": "SignalTask", "network.connectivity": "full", "status": "diverged"}])
+    (served.folder / LIVE).write_text(
+        json.dumps(GOING | {"done": 12, "thresholds": {"other": {"thresholds": narrow}}})
+    )
+    Ledger(served.folder).write(
+        [
+            {
+                "trial": "f" * 32,
+                "task.type": "SignalTask",
+                "network.connectivity": "full",
+                "status": "diverged",
+            }
+        ]
+    )
     tab.get_by_text("41.5 [38.0, 45.0]").wait_for(timeout=20_000)
     assert drawn.evaluate("line => line.getBBox().width") < wide, "the interval has tightened"
     assert "all 2 ended" in tab.locator("#tables h3").inner_text()
@@ -100,10 +113,18 @@ def test_it_says_when_the_server_is_gone(browser, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_accessibility_checker_finds_nothing_serious_and_nothing_sticks_out(browser, served, scheme):
-    tab, _, _ = visit(browser, served.url, color_scheme=scheme, viewport={"width": 360, "height": 700})
+def test_the_accessibility_checker_finds_nothing_serious_and_nothing_sticks_out(
+    browser, served, scheme
+):
+    tab, _, _ = visit(
+        browser, served.url, color_scheme=scheme, viewport={"width": 360, "height": 700}
+    )
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
     tab.evaluate(AXE.read_text(encoding="utf-8") + "\n;undefined")
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(each["id"], each["nodes"][0]["html"][:120]) for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
+    assert [
+        (each["id"], each["nodes"][0]["html"][:120])
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ] == []
     tab.close()

@@ -1,4 +1,6 @@
-"""The page and its Markdown twin: whole, self-contained, the same each time, and safe whatever the names."""
+"""The page and its Markdown twin: whole, self-contained, the same each time, and safe whatever the
+names.
+"""
 
 import base64
 import copy
@@ -16,49 +18,91 @@ from separatrix.notes import Note
 from separatrix.report import summary_rows, write_report
 from separatrix.report.content import compose, slug
 from separatrix.report.figure.draw import Drawing
-from separatrix.report.markdown import code, markdown_page, plain
 from separatrix.report.html import html_page
+from separatrix.report.markdown import code, markdown_page, plain
 from separatrix.report.read import read_run
 from separatrix.studies import Axis, Claim, Evidence, Figure, Finding, Outcome, Series, TableData
 
 NOTHING_DRAWN = Drawing("<svg></svg>", "<svg/>", ())
 EVIL = "<script>alert(1)</script>"
 RUN = {
-    "command": "separatrix verify --scale quick", "started": "2030-01-02T03:04:05+00:00", "wall_seconds": 83.2, "compile_seconds": 12.2,
-    "run_seconds": 50.1, "programs_compiled": 6, "trials_run": 36, "complete": True, "peak_memory_bytes": 812345678,
-    "device": "x86_64", "workers": 2, "versions": {"separatrix": "0.1.0", "jax": "0.10.0"},
-}  # fmt: skip
+    "command": "separatrix verify --scale quick",
+    "started": "2030-01-02T03:04:05+00:00",
+    "wall_seconds": 83.2,
+    "compile_seconds": 12.2,
+    "run_seconds": 50.1,
+    "programs_compiled": 6,
+    "trials_run": 36,
+    "complete": True,
+    "peak_memory_bytes": 812345678,
+    "device": "x86_64",
+    "workers": 2,
+    "versions": {"separatrix": "0.1.0", "jax": "0.10.0"},
+}
 
 
 def outcome_of(study="signal-first", figures=2):
     claim = Claim("lahoti.first", "The CNN's risk is lower.", "Theorem 1", "σ at most 1/√k")
-    evidence = Evidence("risk: CNN minus FCN", -0.37836, -0.3947, -0.35672, 12, method="paired bootstrap", reference=0.0,
-                        baselines={"constant": 0.5})  # fmt: skip
+    evidence = Evidence(
+        "risk: CNN minus FCN",
+        -0.37836,
+        -0.3947,
+        -0.35672,
+        12,
+        method="paired bootstrap",
+        reference=0.0,
+        baselines={"constant": 0.5},
+    )
     drawn = tuple(
         Figure(
-            f"risk-{i}", f"Risk {i}", Axis("samples", True), Axis("risk", True), (Series("CNN", (1, 2, 4), (0.2, 0.1, 0.0)),), "A caption."
+            f"risk-{i}",
+            f"Risk {i}",
+            Axis("samples", True),
+            Axis("risk", True),
+            (Series("CNN", (1, 2, 4), (0.2, 0.1, 0.0)),),
+            "A caption.",
         )
         for i in range(figures)
     )
     return Outcome(
         (Finding(claim, "supported", "because", False, (evidence,), "σ = 2 exceeds 0.3"),),
         drawn,
-        (TableData("risks", "Risks", ("network", "risk", "p-value"), (("CNN", 0.123456, 1e-9), ("FCN", None, 0.5))),),
+        (
+            TableData(
+                "risks",
+                "Risks",
+                ("network", "risk", "p-value"),
+                (("CNN", 0.123456, 1e-9), ("FCN", None, 0.5)),
+            ),
+        ),
         (Note("a", "warning", "mind the gap"),),
     ).plain()
 
 
 def documents(**changes):
     plain_outcome = outcome_of()
-    about = {"study": "signal-first", "scale": "quick", "seed": 0, "command": "separatrix run signal-first"}
+    about = {
+        "study": "signal-first",
+        "scale": "quick",
+        "seed": 0,
+        "command": "separatrix run signal-first",
+    }
     claims = [each | about for each in plain_outcome["findings"]]
-    outcome = about | {"title": "First experiment", "summary": "k = 10", "settings": {"task": {"noise": 0.1}}} | plain_outcome
+    outcome = (
+        about
+        | {"title": "First experiment", "summary": "k = 10", "settings": {"task": {"noise": 0.1}}}
+        | plain_outcome
+    )
     return {"claims": claims, "outcome": outcome, "manifest": {"runs": [RUN, RUN]}} | changes
 
 
 def write(folder, docs):
     (folder / "outcomes").mkdir(exist_ok=True)
-    for name, file in (("claims", "claims.json"), ("outcome", "outcomes/signal-first.json"), ("manifest", "manifest.json")):
+    for name, file in (
+        ("claims", "claims.json"),
+        ("outcome", "outcomes/signal-first.json"),
+        ("manifest", "manifest.json"),
+    ):
         if docs[name] is not None:
             text = docs[name] if isinstance(docs[name], str) else json.dumps(docs[name])
             (folder / file).write_text(text, encoding="utf-8")
@@ -94,17 +138,34 @@ def test_the_page_is_whole_self_contained_and_its_links_lead_somewhere(tmp_path)
     assert page.tags.count("svg") == 4, "a drawing and a swatch in its legend each"
     assert page.tags.count("script") == 1
     for text in (
-        "The CNN's risk is lower.", "supported", "−0.378 [−0.395, −0.357]", "outside the paper's conditions: σ = 2 exceeds 0.3",
-        "Lahoti et al. 2024", "<0.001", "0.1235", "mind the gap", "σ at most 1/√k", "task.noise", "separatrix run signal-first",
-        "CNN 1 of 3 points", "775 MiB", "1 min 23 s", "jax 0.10.0", "programs compiled", "constant 0.5",
-    ):  # fmt: skip
+        "The CNN's risk is lower.",
+        "supported",
+        "−0.378 [−0.395, −0.357]",
+        "outside the paper's conditions: σ = 2 exceeds 0.3",
+        "Lahoti et al. 2024",
+        "<0.001",
+        "0.1235",
+        "mind the gap",
+        "σ at most 1/√k",
+        "task.noise",
+        "separatrix run signal-first",
+        "CNN 1 of 3 points",
+        "775 MiB",
+        "1 min 23 s",
+        "jax 0.10.0",
+        "programs compiled",
+        "constant 0.5",
+    ):
         assert text in page.text, text
 
 
 def test_figures_come_before_tables_and_notes_in_a_study(tmp_path):
     html = write_report(write(tmp_path, documents())).read_text(encoding="utf-8")
     study = html[html.index('<section class="study"') :]
-    places = [study.index(mark) for mark in ("<svg", "Risks", "mind the gap", ">Conditions<", "task.noise", "<pre")]
+    places = [
+        study.index(mark)
+        for mark in ("<svg", "Risks", "mind the gap", ">Conditions<", "task.noise", "<pre")
+    ]
     assert places == sorted(places)
 
 
@@ -113,7 +174,9 @@ def test_the_policy_allows_the_page_s_own_script_and_no_other(tmp_path):
     script = re.search(r"<script>(.*?)</script>", html, re.DOTALL)
     assert script is not None
     wanted = base64.b64encode(hashlib.sha256(script.group(1).encode()).digest()).decode()
-    assert f"script-src &#39;sha256-{wanted}&#39;" in html or f"script-src 'sha256-{wanted}'" in html
+    assert (
+        f"script-src &#39;sha256-{wanted}&#39;" in html or f"script-src 'sha256-{wanted}'" in html
+    )
     assert "default-src 'none'" in html
 
 
@@ -121,7 +184,11 @@ def test_writing_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
     write(tmp_path, documents())
 
     def contents():
-        return {file.relative_to(tmp_path).as_posix(): file.read_bytes() for file in (tmp_path / "report").rglob("*") if file.is_file()}
+        return {
+            file.relative_to(tmp_path).as_posix(): file.read_bytes()
+            for file in (tmp_path / "report").rglob("*")
+            if file.is_file()
+        }
 
     assert write_report(tmp_path) == tmp_path / "report" / "index.html"
     first = contents()
@@ -210,9 +277,19 @@ DAMAGED = {
     "the outcome is missing": documents(outcome=None),
     "the outcome is cut": documents(outcome="{"),
     "a series has no y": without(documents(), "outcome", "figures", 0, "series", 0, "y"),
-    "a series is uneven": documents(outcome=json.loads(json.dumps(documents()["outcome"]).replace("[0.2, 0.1, 0.0]", "[0.2]"))),
-    "a risk is text": documents(outcome=json.loads(json.dumps(documents()["outcome"]).replace("[0.2, 0.1, 0.0]", '[0.2, "x", 1]'))),
-    "a row is short": documents(outcome=json.loads(json.dumps(documents()["outcome"]).replace('["FCN", null, 0.5]', '["FCN"]'))),
+    "a series is uneven": documents(
+        outcome=json.loads(json.dumps(documents()["outcome"]).replace("[0.2, 0.1, 0.0]", "[0.2]"))
+    ),
+    "a risk is text": documents(
+        outcome=json.loads(
+            json.dumps(documents()["outcome"]).replace("[0.2, 0.1, 0.0]", '[0.2, "x", 1]')
+        )
+    ),
+    "a row is short": documents(
+        outcome=json.loads(
+            json.dumps(documents()["outcome"]).replace('["FCN", null, 0.5]', '["FCN"]')
+        )
+    ),
     "the manifest is cut": documents(manifest="{"),
     "the manifest has no runs": documents(manifest={}),
 }
@@ -239,15 +316,39 @@ def test_a_folder_that_is_not_there_or_not_writable_is_told(tmp_path):
 
 def paths(item, at=()):
     yield at
-    for key in item if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
+    for key in (
+        item if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ()
+    ):
         yield from paths(item[key], (*at, key))
 
 
-GOOD = {name: each for name, each in documents().items() if name != "manifest"} | {"manifest": {"runs": [RUN, RUN]}}
-junk = st.sampled_from([None, True, 0, -1, 1e308, 10**400, float("nan"), "", EVIL, [], [None], ["x"], {}, {"a": 1}, "\x00\ud800"])
+GOOD = {name: each for name, each in documents().items() if name != "manifest"} | {
+    "manifest": {"runs": [RUN, RUN]}
+}
+junk = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        -1,
+        1e308,
+        10**400,
+        float("nan"),
+        "",
+        EVIL,
+        [],
+        [None],
+        ["x"],
+        {},
+        {"a": 1},
+        "\x00\ud800",
+    ]
+)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.sampled_from([path for path in paths(GOOD) if len(path) > 1]), junk)
 def test_any_spoiled_value_is_shown_or_told(tmp_path, path, value):
     docs = copy.deepcopy(GOOD)
@@ -272,10 +373,15 @@ def test_any_spoiled_value_is_shown_or_told(tmp_path, path, value):
 def test_two_hundred_claims_and_forty_figures_stay_usable(tmp_path, monkeypatch):
     docs = documents()
     claim = docs["claims"][0]
-    docs["claims"] = [claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]} for i in range(200)]
+    docs["claims"] = [
+        claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]}
+        for i in range(200)
+    ]
     docs["outcome"] |= {"figures": outcome_of(figures=40)["figures"]}
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))  # which would keep them
-    monkeypatch.setattr("separatrix.report.figure.cache.drawing_of", lambda figure, prefix: NOTHING_DRAWN)
+    monkeypatch.setattr(
+        "separatrix.report.figure.cache.drawing_of", lambda figure, prefix: NOTHING_DRAWN
+    )
     html = write_report(write(tmp_path, docs)).read_text(encoding="utf-8")
     page = Page(html)
     contents = html[html.index("<nav") : html.index("</nav>")]
@@ -297,7 +403,9 @@ def test_without_a_manifest_or_claims_there_is_still_a_page(tmp_path):
 
 def test_names_for_files_never_leave_their_folder():
     taken: set[str] = set()
-    names = [slug(text, taken) for text in ("../../etc/passwd", "", "..", "Risk", "risk", "a" * 500)]
+    names = [
+        slug(text, taken) for text in ("../../etc/passwd", "", "..", "Risk", "risk", "a" * 500)
+    ]
     assert names == ["etc-passwd", "item", "item-2", "Risk", "risk-2", "a" * 80]
 
 

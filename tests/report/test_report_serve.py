@@ -17,17 +17,48 @@ from separatrix.report import write_report
 from separatrix.report.server import LiveServer, file_of
 from separatrix.studies.live import LIVE
 
-ROWS = [{"cell": f"CNN, patches 8 {EVIL}", "estimate": 41.5, "low": 30.0, "high": 55.0, "trials": 96, "settled": False},
-        {"cell": "FCN, patches 8", "estimate": None, "low": 512.0, "high": None, "trials": 40, "settled": True}]  # fmt: skip
-GOING = {"studies": ["sample", "other"], "study": "other", "what": "thresholds", "done": 3, "total": 12, "ended": False,
-         "thresholds": {"other": {"thresholds": ROWS}}}  # fmt: skip
+ROWS = [
+    {
+        "cell": f"CNN, patches 8 {EVIL}",
+        "estimate": 41.5,
+        "low": 30.0,
+        "high": 55.0,
+        "trials": 96,
+        "settled": False,
+    },
+    {
+        "cell": "FCN, patches 8",
+        "estimate": None,
+        "low": 512.0,
+        "high": None,
+        "trials": 40,
+        "settled": True,
+    },
+]
+GOING = {
+    "studies": ["sample", "other"],
+    "study": "other",
+    "what": "thresholds",
+    "done": 3,
+    "total": 12,
+    "ended": False,
+    "thresholds": {"other": {"thresholds": ROWS}},
+}
 
 
 def make_run(folder):
     """A run that goes on: a finished study with its report, trials, and thresholds so far."""
     write_run(folder)
     (folder / "separatrix.json").write_text('{"format": "1"}')
-    rows = [{"trial": f"{i:032x}", "task.type": "SignalTask", "network.connectivity": "shared", "status": "reached"} for i in range(5)]
+    rows = [
+        {
+            "trial": f"{i:032x}",
+            "task.type": "SignalTask",
+            "network.connectivity": "shared",
+            "status": "reached",
+        }
+        for i in range(5)
+    ]
     Ledger.open(folder).write(rows)
     (folder / LIVE).write_text(json.dumps(GOING))
     write_report(folder)
@@ -60,7 +91,11 @@ def ask(server, path, method="GET", host=None, body=None):
 
 
 def contents(folder):
-    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.rglob("*") if file.is_file()}
+    return {
+        file: (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
 
 
 def test_the_page_and_the_state(server):
@@ -78,7 +113,14 @@ def test_the_page_and_the_state(server):
     status, headers, text = ask(server, f"/{server.word}/live.json")
     told = json.loads(text)
     assert (told["trials"], told["report"]) == (5, True)
-    assert told["going"] == {"studies": ["sample", "other"], "study": "other", "what": "thresholds", "done": 3, "total": 12, "ended": False}
+    assert told["going"] == {
+        "studies": ["sample", "other"],
+        "study": "other",
+        "what": "thresholds",
+        "done": 3,
+        "total": 12,
+        "ended": False,
+    }
     assert [each["text"] for each in told["thresholds"]] == ["41.5 [30.0, 55.0]", "at least 512"]
     assert told["studies"][0]["verdicts"] == {"refuted": 1, "supported": 1, "undecided": 1}
     assert contents(server.folder) == before, "nothing is written"
@@ -88,8 +130,13 @@ def test_the_report_and_its_files_are_given_out_in_an_origin_of_their_own(server
     status, headers, text = ask(server, f"/{server.word}/report/index.html")
     assert status == 200
     assert "The CNN&#39;s risk is lower" in text
-    assert headers["Content-Security-Policy"].startswith("sandbox allow-scripts allow-downloads; connect-src 'none'")
-    for path, kind in (("report/data/sample-curves.csv", "text/csv"), ("report/figures/sample-map.svg", "image/svg+xml")):
+    assert headers["Content-Security-Policy"].startswith(
+        "sandbox allow-scripts allow-downloads; connect-src 'none'"
+    )
+    for path, kind in (
+        ("report/data/sample-curves.csv", "text/csv"),
+        ("report/figures/sample-map.svg", "image/svg+xml"),
+    ):
         status, headers, text = ask(server, f"/{server.word}/{path}")
         assert status == 200
         assert headers["Content-Type"].startswith(kind)
@@ -104,11 +151,33 @@ def test_the_head_of_an_answer_has_no_body(server):
 
 @pytest.mark.parametrize(
     "path",
-    ["claims.json", "manifest.json", "ledger", "ledger/", "live.json/", "report", "report/", "report/data", "report/data/", "report//index.html",
-     "report/../claims.json", "report/%2e%2e/claims.json", "report/..%2fclaims.json", "report/%5c..%5cclaims.json", "../run/claims.json",
-     "report/./index.html", "report/index.html%00.csv", "report/.hidden.html", "report/secret.html", "report/out/claims.html", "report/no.html",
-     "report/data/sample-curves.csv/x", "%ff%fe", "report/" + "a" * 5000 + ".html"],
-)  # fmt: skip
+    [
+        "claims.json",
+        "manifest.json",
+        "ledger",
+        "ledger/",
+        "live.json/",
+        "report",
+        "report/",
+        "report/data",
+        "report/data/",
+        "report//index.html",
+        "report/../claims.json",
+        "report/%2e%2e/claims.json",
+        "report/..%2fclaims.json",
+        "report/%5c..%5cclaims.json",
+        "../run/claims.json",
+        "report/./index.html",
+        "report/index.html%00.csv",
+        "report/.hidden.html",
+        "report/secret.html",
+        "report/out/claims.html",
+        "report/no.html",
+        "report/data/sample-curves.csv/x",
+        "%ff%fe",
+        "report/" + "a" * 5000 + ".html",
+    ],
+)
 def test_nothing_else_is_given_out(server, tmp_path, path):
     report = server.folder / "report"
     outside = tmp_path / "outside"
@@ -135,22 +204,42 @@ def test_a_link_inside_the_report_is_followed_and_a_report_that_leads_out_is_not
     assert file_of(tmp_path / "other", "report/a.html") is None
 
 
-@pytest.mark.parametrize("path", ["/", "/live.json", "/index.html", "//live.json", "/x/live.json", "*", "http://127.0.0.1/live.json"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/live.json",
+        "/index.html",
+        "//live.json",
+        "/x/live.json",
+        "*",
+        "http://127.0.0.1/live.json",
+    ],
+)
 def test_without_the_word_there_is_nothing(server, path):
     assert ask(server, path)[0] == 404
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example", " "])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example", " "],
+)
 def test_other_hosts_are_refused(server, host):
-    """A page of another name whose address was made to lead here (DNS rebinding) sends its own name."""
+    """A page of another name whose address was made to lead here (DNS rebinding) sends its own
+    name.
+    """
     assert ask(server, f"/{server.word}/live.json", host=host)[0] == 403
 
 
 def test_this_machine_may_be_called_localhost(server):
-    assert ask(server, f"/{server.word}/live.json", host=f"LocalHost:{server.server_port}")[0] == 200
+    assert (
+        ask(server, f"/{server.word}/live.json", host=f"LocalHost:{server.server_port}")[0] == 200
+    )
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "MKCOL", "get"])
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "MKCOL", "get"]
+)
 def test_only_reading(server, method):
     before = contents(server.folder)
     status, headers, _ = ask(server, f"/{server.word}/live.json", method, body=b"{}")
@@ -179,7 +268,9 @@ def test_the_command_prints_its_address_and_ends_when_told(tmp_path, number):
     folder = make_run(tmp_path / "run")
     environment = os.environ | {"PYTHONWARNINGS": "error", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-m", "separatrix.cli.main", "serve", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")

@@ -1,4 +1,6 @@
-"""A run watched while it goes on: what is there is told, nothing is changed, and damage is no reason to stop."""
+"""A run watched while it goes on: what is there is told, nothing is changed, and damage is no
+reason to stop.
+"""
 
 import json
 import os
@@ -19,7 +21,13 @@ NETWORKS = ("shared", "local", "full")
 
 def rows(name, count, status="reached"):
     return [
-        {"trial": f"{name}{i:031x}", "task.type": "SignalTask", "network.connectivity": NETWORKS[i % 3], "status": status, "risk": 0.1}
+        {
+            "trial": f"{name}{i:031x}",
+            "task.type": "SignalTask",
+            "network.connectivity": NETWORKS[i % 3],
+            "status": status,
+            "risk": 0.1,
+        }
         for i in range(count)
     ]
 
@@ -40,7 +48,11 @@ def write_folder(tmp_path):
 
 
 def contents(folder):
-    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.rglob("*") if file.is_file()}
+    return {
+        file: (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
 
 
 def test_trials_rates_and_ends_are_counted_and_nothing_is_written(run):
@@ -49,7 +61,9 @@ def test_trials_rates_and_ends_are_counted_and_nothing_is_written(run):
     assert seen.trials == 42
     assert seen.rate == pytest.approx(12 / 60), "the trials of the last minute"
     assert seen.idle == pytest.approx(30.0)
-    assert seen.kinds == [("SignalTask", name, 14, {"reached": 14}) for name in ("CNN", "FCN", "LCN")]
+    assert seen.kinds == [
+        ("SignalTask", name, 14, {"reached": 14}) for name in ("CNN", "FCN", "LCN")
+    ]
     assert contents(run) == before
 
 
@@ -76,7 +90,11 @@ def test_studies_that_are_finished_tell_their_verdicts_and_effects(tmp_path):
     seen = Watcher(folder).look()
     assert seen.idle is None
     assert seen.studies[0][:2] == ("sample", {"refuted": 1, "supported": 1, "undecided": 1})
-    assert seen.studies[0][2][0] == ("lahoti.first", "risk: CNN minus FCN", "−0.378 [−0.395, −0.357]")
+    assert seen.studies[0][2][0] == (
+        "lahoti.first",
+        "risk: CNN minus FCN",
+        "−0.378 [−0.395, −0.357]",
+    )
     (folder / "outcomes" / "sample.json").write_text("{")
     assert Watcher(folder).look().studies == ()
 
@@ -97,15 +115,40 @@ def test_another_folder_is_refused(tmp_path):
 
 
 def test_a_run_going_on_tells_its_sweep_and_thresholds_with_intervals(run):
-    rows = [{"cell": "CNN, patches 8 [b]", "estimate": 41.5, "low": 30.0, "high": 55.0, "trials": 96, "settled": True},
-            {"cell": "FCN, patches 8", "estimate": None, "low": 512.0, "high": None, "trials": 40, "settled": False}]  # fmt: skip
-    told = {"studies": ["signal"], "study": "signal", "what": "tuning", "done": 3, "total": 12, "ended": False}
+    rows = [
+        {
+            "cell": "CNN, patches 8 [b]",
+            "estimate": 41.5,
+            "low": 30.0,
+            "high": 55.0,
+            "trials": 96,
+            "settled": True,
+        },
+        {
+            "cell": "FCN, patches 8",
+            "estimate": None,
+            "low": 512.0,
+            "high": None,
+            "trials": 40,
+            "settled": False,
+        },
+    ]
+    told = {
+        "studies": ["signal"],
+        "study": "signal",
+        "what": "tuning",
+        "done": 3,
+        "total": 12,
+        "ended": False,
+    }
     (run / LIVE).write_text(json.dumps(told | {"thresholds": {"signal": {"thresholds": rows}}}))
     said = CliRunner().invoke(app, ["watch", str(run), "--once"]).output
     assert "now signal: tuning, 3 of 12 trials" in said
     lines = [re.split(r"\s{2,}", line.strip()) for line in said.splitlines() if "patches 8" in line]
-    assert [line[1:] for line in lines] == [["FCN, patches 8", "at least 512", "40", "goes on"],
-                                            ["CNN, patches 8 [b]", "41.5 [30.0, 55.0]", "96", "ended"]]  # fmt: skip
+    assert [line[1:] for line in lines] == [
+        ["FCN, patches 8", "at least 512", "40", "goes on"],
+        ["CNN, patches 8 [b]", "41.5 [30.0, 55.0]", "96", "ended"],
+    ]
     plain = json.loads(CliRunner().invoke(app, ["watch", str(run), "--json"]).output)
     assert plain["going"] == told
     assert [each["text"] for each in plain["thresholds"]] == ["41.5 [30.0, 55.0]", "at least 512"]
@@ -113,9 +156,14 @@ def test_a_run_going_on_tells_its_sweep_and_thresholds_with_intervals(run):
 
 @pytest.mark.parametrize(
     "told",
-    [{"thresholds": 3}, {"thresholds": {"a": {"b": "c"}}}, {"thresholds": {"a": {"b": [{"cell": None, "trials": "x", "low": True}]}}},
-     {"done": "x", "total": None, "studies": 3, "study": [], "ended": "no"}, {"done": 1e308, "total": -5, "what": {"a": 1}}],
-)  # fmt: skip
+    [
+        {"thresholds": 3},
+        {"thresholds": {"a": {"b": "c"}}},
+        {"thresholds": {"a": {"b": [{"cell": None, "trials": "x", "low": True}]}}},
+        {"done": "x", "total": None, "studies": 3, "study": [], "ended": "no"},
+        {"done": 1e308, "total": -5, "what": {"a": 1}},
+    ],
+)
 def test_a_strange_file_of_a_run_going_on_is_no_error(run, told):
     (run / LIVE).write_text(json.dumps(told))
     said = CliRunner().invoke(app, ["watch", str(run), "--once"])
@@ -128,7 +176,9 @@ def test_outcomes_are_read_again_only_when_they_change(tmp_path, monkeypatch):
     (folder / "separatrix.json").write_text('{"format": "1"}')
     watcher = Watcher(folder)
     first = watcher.look().studies
-    monkeypatch.setattr("separatrix.report.live.read_outcomes", lambda folder: pytest.fail("read again"))
+    monkeypatch.setattr(
+        "separatrix.report.live.read_outcomes", lambda folder: pytest.fail("read again")
+    )
     assert watcher.look().studies == first
     monkeypatch.undo()
     (folder / "outcomes" / "sample.json").unlink()

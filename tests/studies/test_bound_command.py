@@ -14,7 +14,9 @@ def test_terms_are_the_theorem(capsys):
     printed = json.loads(capsys.readouterr().out)
     expected = theorem4(64, 6, 1e9, 1e8)
     assert printed["total"] == pytest.approx(float(expected.total))
-    assert printed["drift"] + printed["comparator"] + printed["descent"] == pytest.approx(printed["total"])
+    assert printed["drift"] + printed["comparator"] + printed["descent"] == pytest.approx(
+        printed["total"]
+    )
     assert printed["verdict"].startswith("vacuous")
 
 

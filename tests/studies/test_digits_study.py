@@ -11,13 +11,27 @@ from separatrix.engine.plan import make_plan
 from separatrix.errors import SeparatrixError
 from separatrix.studies import find_study
 from separatrix.studies.digits.figures import sensitivity_table
-from separatrix.studies.digits.verdicts import findings
-from separatrix.studies.digits.trials import NETWORKS, Cell, Measured, Results, cells, measure_all, network_of, sweep_of, task_of
 from separatrix.studies.digits.settings import SCALES, VARIATIONS, DigitsSettings
+from separatrix.studies.digits.trials import (
+    NETWORKS,
+    Cell,
+    Measured,
+    Results,
+    cells,
+    measure_all,
+    network_of,
+    sweep_of,
+    task_of,
+)
+from separatrix.studies.digits.verdicts import findings
 
 S = DigitsSettings(source="embedded-digits")
 # What the paper reports in words, as accuracies: network -> {n: accuracy}.
-CENTRE = {"CNN": {3: 0.79, 5: 0.79, 19: 0.76}, "LCN": {3: 0.79, 5: 0.8, 19: 0.78}, "FCN": {3: 0.78, 5: 0.74, 19: 0.5}}
+CENTRE = {
+    "CNN": {3: 0.79, 5: 0.79, 19: 0.76},
+    "LCN": {3: 0.79, 5: 0.8, 19: 0.78},
+    "FCN": {3: 0.78, 5: 0.74, 19: 0.5},
+}
 ENDS = {"CNN": {5: 0.5, 19: 0.5}, "LCN": {5: 0.5, 19: 0.5}, "FCN": {5: 0.74, 19: 0.49}}
 
 
@@ -28,12 +42,16 @@ def made(centre=CENTRE, ends=ENDS, spread=0.004, seeds=5, variation=""):
     for label, table in (("centre", centre), ("ends", ends)):
         for network, points in table.items():
             for n, mean in points.items():
-                found[Cell(label, network, n, variation)] = Measured(mean + noise, np.array([0]), np.zeros((seeds, 1)), 1.0)
+                found[Cell(label, network, n, variation)] = Measured(
+                    mean + noise, np.array([0]), np.zeros((seeds, 1)), 1.0
+                )
     return Results(found, 0.5, variation)
 
 
 def verdicts(results):
-    return {each.claim.id.removeprefix("malach.digits."): each.verdict for each in findings(S, results)}
+    return {
+        each.claim.id.removeprefix("malach.digits."): each.verdict for each in findings(S, results)
+    }
 
 
 def changed(table, network, n, value):
@@ -49,11 +67,26 @@ def test_the_papers_figures_support_every_claim():
     [
         (changed(CENTRE, "CNN", 19, 0.52), ENDS, "local-networks-hold", "refuted"),
         (changed(CENTRE, "LCN", 5, 0.52), ENDS, "local-networks-hold", "refuted"),
-        (changed(CENTRE, "CNN", 19, 0.645), ENDS, "local-networks-hold", "undecided"),  # half of .29 is .145
-        (changed(CENTRE, "CNN", 3, 0.52), ENDS, "local-networks-hold", "undecided"),  # nothing learned, nothing to hold
+        (
+            changed(CENTRE, "CNN", 19, 0.645),
+            ENDS,
+            "local-networks-hold",
+            "undecided",
+        ),  # half of .29 is .145
+        (
+            changed(CENTRE, "CNN", 3, 0.52),
+            ENDS,
+            "local-networks-hold",
+            "undecided",
+        ),  # nothing learned, nothing to hold
         (changed(CENTRE, "FCN", 19, 0.7), ENDS, "fcn-to-chance-by-19", "refuted"),
         (changed(CENTRE, "FCN", 19, 0.55), ENDS, "fcn-to-chance-by-19", "undecided"),
-        (changed(changed(CENTRE, "LCN", 5, 0.7), "LCN", 19, 0.7), ENDS, "lcn-ahead-of-cnn", "refuted"),
+        (
+            changed(changed(CENTRE, "LCN", 5, 0.7), "LCN", 19, 0.7),
+            ENDS,
+            "lcn-ahead-of-cnn",
+            "refuted",
+        ),
         (CENTRE, changed(ENDS, "LCN", 5, 0.8), "ends.fcn-wins-small-n", "refuted"),
         (CENTRE, changed(ENDS, "FCN", 19, 0.7), "ends.all-fail-large-n", "refuted"),
     ],
@@ -65,7 +98,12 @@ def test_each_verdict_follows_its_accuracies(centre, ends, claim, verdict):
 def test_noise_leaves_claims_undecided():
     loud = verdicts(made(spread=0.4))
     assert set(loud.values()) <= {"undecided", "supported"}
-    assert loud["local-networks-hold"] == loud["fcn-to-chance-by-19"] == loud["ends.all-fail-large-n"] == "undecided"
+    assert (
+        loud["local-networks-hold"]
+        == loud["fcn-to-chance-by-19"]
+        == loud["ends.all-fail-large-n"]
+        == "undecided"
+    )
 
 
 def test_short_sequences_do_not_decide_what_the_paper_says_of_long_ones():
@@ -77,7 +115,11 @@ def test_short_sequences_do_not_decide_what_the_paper_says_of_long_ones():
 
 def test_missing_cells_are_left_out():
     results = made()
-    fewer = {cell: each for cell, each in results.cells.items() if not (cell.network == "LCN" and cell.digits == 19)}
+    fewer = {
+        cell: each
+        for cell, each in results.cells.items()
+        if not (cell.network == "LCN" and cell.digits == 19)
+    }
     found = verdicts(Results(fewer, 0.5))
     assert found["fcn-to-chance-by-19"] == "undecided"  # n = 19 is not complete
     assert found["ends.fcn-wins-small-n"] == "supported"
@@ -97,7 +139,10 @@ def test_conditions_are_the_papers():
 def test_auto_takes_mnist_where_it_is(monkeypatch):
     from separatrix.studies.digits import settings
 
-    for there, chosen in ((["mnist", "embedded-digits"], "mnist"), (["embedded-digits"], "embedded-digits")):
+    for there, chosen in (
+        (["mnist", "embedded-digits"], "mnist"),
+        (["embedded-digits"], "embedded-digits"),
+    ):
         monkeypatch.setattr(settings, "available", lambda there=there: there)
         assert DigitsSettings().chosen_source() == chosen
 
@@ -125,17 +170,34 @@ def test_networks_are_the_papers_and_the_labels_share_programs():
     assert network_of(full, "LCN").parameter_count(shape) == 17 * 1024 * 577 + 17 * 1024 + 1
     plan = make_plan(sweep_of(S), Device("gpu", memory=8e10))
     assert plan.programs == 9  # 3 networks at 3 lengths
-    heavy = DigitsSettings(source="embedded-digits", height=24, filters=1024, sequences=60000, digits=(3, 5))
-    assert {(len(chunk.trials), chunk.batch) for chunk in make_plan(sweep_of(heavy), Device("gpu", memory=8e10)).chunks} == {(4, 4), (8, 8)}
+    heavy = DigitsSettings(
+        source="embedded-digits", height=24, filters=1024, sequences=60000, digits=(3, 5)
+    )
+    assert {
+        (len(chunk.trials), chunk.batch)
+        for chunk in make_plan(sweep_of(heavy), Device("gpu", memory=8e10)).chunks
+    } == {(4, 4), (8, 8)}
 
 
 @pytest.fixture(scope="module")
 def tiny():
     changes = {
-        "source": "embedded-digits", "digits": "3,5", "seeds": "2", "filters": "2", "height": "4", "across": "4", "stride": "4",
-        "epochs": "1", "sequences": "32", "batch": "8", "test": "64", "times": "2",
-        "variations": "coarse-stride", "variation_digits": "5", "variation_seeds": "2",
-    }  # fmt: skip
+        "source": "embedded-digits",
+        "digits": "3,5",
+        "seeds": "2",
+        "filters": "2",
+        "height": "4",
+        "across": "4",
+        "stride": "4",
+        "epochs": "1",
+        "sequences": "32",
+        "batch": "8",
+        "test": "64",
+        "times": "2",
+        "variations": "coarse-stride",
+        "variation_digits": "5",
+        "variation_seeds": "2",
+    }
     s = find_study("digits").settings("quick", 0, changes)
     lab = sx.Lab(workers=0)
     return s, lab, find_study("digits").conclude(lab, s)
@@ -144,7 +206,9 @@ def tiny():
 def test_a_tiny_run_measures_every_cell(tiny):
     s, lab, outcome = tiny
     plain = json.loads(json.dumps(outcome.plain(), allow_nan=False))
-    assert [each["id"] for each in plain["findings"]] == [claim.id for claim in find_study("digits").claims]
+    assert [each["id"] for each in plain["findings"]] == [
+        claim.id for claim in find_study("digits").claims
+    ]
     assert [figure["name"] for figure in plain["figures"]] == ["figure3", "figure4", "curves"]
     accuracy, sensitivity = plain["tables"]
     assert len(accuracy["rows"]) == len(cells(s)) == 9 + 6
@@ -153,8 +217,13 @@ def test_a_tiny_run_measures_every_cell(tiny):
     # Figures hold the means of the rows.
     rows = lab.run(sweep_of(s)).to_pandas()
     for network, series in zip(NETWORKS, plain["figures"][1]["series"]):
-        mine = rows[(rows["task.digits"] == 5) & (rows["task.apart"] == 2) & (rows["learner.steps"] == 4)]
-        mine = mine[mine["network.connectivity"] == {"CNN": "shared", "LCN": "local", "FCN": "full"}[network]]
+        mine = rows[
+            (rows["task.digits"] == 5) & (rows["task.apart"] == 2) & (rows["learner.steps"] == 4)
+        ]
+        mine = mine[
+            mine["network.connectivity"]
+            == {"CNN": "shared", "LCN": "local", "FCN": "full"}[network]
+        ]
         mine = mine[(mine["network.stride"] == "[4, 4]") | (mine["network.connectivity"] == "full")]
         assert series["label"] == network
         assert series["y"][series["x"].index(5)] == pytest.approx(1 - mine["risk"].mean(), abs=1e-6)
@@ -162,7 +231,8 @@ def test_a_tiny_run_measures_every_cell(tiny):
 
 def test_networks_of_a_seed_see_the_same_sequences(tiny):
     s, _, _ = tiny
-    # At three digits there is one window: the LCN is the CNN, down to its start, but for the name in the model's stream.
+    # At three digits there is one window: the LCN is the CNN, down to its start, but for the name
+    # in the model's stream.
     trials = [t for t in sweep_of(s) if t.task.digits == 3]
     roots = {(t.network.connectivity, t.seed): t.root()[0].tolist() for t in trials}
     for seed in {t.seed for t in trials}:

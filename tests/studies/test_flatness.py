@@ -11,7 +11,12 @@ def rows(slope: float, noise: float = 0.002, each: int = 20) -> pd.DataFrame:
     """Trials whose risk is .12 at 256 samples and falls by `slope` with each doubling up to 2048."""
     rng = np.random.default_rng(5)
     sizes = np.repeat([64, 256, 512, 1024, 2048], each)
-    return pd.DataFrame({"samples": sizes, "risk": 0.12 - slope * (np.log2(sizes) - 8) + noise * rng.normal(size=len(sizes))})
+    return pd.DataFrame(
+        {
+            "samples": sizes,
+            "risk": 0.12 - slope * (np.log2(sizes) - 8) + noise * rng.normal(size=len(sizes)),
+        }
+    )
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.003, 0.02, -0.01])
@@ -28,7 +33,9 @@ def test_only_a_line_that_is_known_to_be_level_is_flat():
     assert not is_flat(rows(0.02), target=0.11, margin=0.05)
     assert not is_flat(rows(0.001, noise=0.2), target=0.11, margin=0.05)  # not known
     assert not is_flat(rows(0.001), target=0.16, margin=0.05)  # reached long ago
-    assert not is_flat(rows(0.001), target=0.02, margin=0.05)  # far from the target: no threshold hangs on it
+    assert not is_flat(
+        rows(0.001), target=0.02, margin=0.05
+    )  # far from the target: no threshold hangs on it
 
 
 def test_too_little_is_not_judged():

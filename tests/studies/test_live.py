@@ -30,15 +30,23 @@ def query(threshold):
     )
 
 
-def test_a_search_tells_its_thresholds_round_by_round_and_they_are_those_it_returns(tmp_path, monkeypatch):
+def test_a_search_tells_its_thresholds_round_by_round_and_they_are_those_it_returns(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(live, "EVERY", 0.0)
     monkeypatch.setattr(live, "SHARE", 1e9)
     seen = []
     keep = live.write_json
-    monkeypatch.setattr(live, "write_json", lambda path, value: (seen.append(json.loads(json.dumps(value))), keep(path, value)))
+    monkeypatch.setattr(
+        live,
+        "write_json",
+        lambda path, value: (seen.append(json.loads(json.dumps(value))), keep(path, value)),
+    )
     lab = sx.Lab(tmp_path, workers=0)
     tell(lab, study="mine")
-    found = find_thresholds(lab, {Cell("CNN", 4): query(16), Cell("LCN", 8): query(1)}, "sizes", batch=8)
+    found = find_thresholds(
+        lab, {Cell("CNN", 4): query(16), Cell("LCN", 8): query(1)}, "sizes", batch=8
+    )
     rounds = [each["thresholds"]["mine"]["sizes"] for each in seen if "thresholds" in each]
     trials = [sum(row["trials"] for row in rows) for rows in rounds]
     assert len(rounds) > 2
@@ -47,8 +55,14 @@ def test_a_search_tells_its_thresholds_round_by_round_and_they_are_those_it_retu
     final = {row["cell"]: row for row in told(tmp_path)["thresholds"]["mine"]["sizes"]}
     assert set(final) == {"CNN, patches 4", "LCN, patches 8"}
     first, second = (found[cell].threshold for cell in (Cell("CNN", 4), Cell("LCN", 8)))
-    assert final["CNN, patches 4"] == {"cell": "CNN, patches 4", "estimate": pytest.approx(first.estimate), "low": pytest.approx(first.low),
-                                       "high": pytest.approx(first.high), "trials": first.trials, "settled": True}  # fmt: skip
+    assert final["CNN, patches 4"] == {
+        "cell": "CNN, patches 4",
+        "estimate": pytest.approx(first.estimate),
+        "low": pytest.approx(first.low),
+        "high": pytest.approx(first.high),
+        "trials": first.trials,
+        "settled": True,
+    }
     assert second.censoring == "left"
     assert final["LCN, patches 8"]["estimate"] is None, "no number is made up for a bound"
     assert final["LCN, patches 8"]["low"] is None
@@ -84,7 +98,13 @@ def test_progress_is_passed_on_and_the_end_is_told_also_after_an_error(tmp_path)
             for done in (0, 3, 9):
                 lab.progress("sweep", done, 9)
             now = told(tmp_path)
-            assert (now["studies"], now["what"], now["done"], now["total"], now["ended"]) == (["a", "b"], "sweep", 9, 9, False)
+            assert (now["studies"], now["what"], now["done"], now["total"], now["ended"]) == (
+                ["a", "b"],
+                "sweep",
+                9,
+                9,
+                False,
+            )
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -94,7 +114,9 @@ def test_progress_is_passed_on_and_the_end_is_told_also_after_an_error(tmp_path)
     assert told(tmp_path)["ended"] is True
 
 
-def test_a_run_without_a_folder_a_shard_and_a_folder_that_cannot_be_written_go_on(tmp_path, monkeypatch):
+def test_a_run_without_a_folder_a_shard_and_a_folder_that_cannot_be_written_go_on(
+    tmp_path, monkeypatch
+):
     with telling(sx.Lab(), ["a"]):
         pass
     with telling(sx.Lab(tmp_path / "shard", shard=Shard(1, 2)), ["a"]):

@@ -1,4 +1,6 @@
-"""The study `patterns`: its runs against an independent computation, its verdicts on doctored evidence, its bookkeeping."""
+"""The study `patterns`: its runs against an independent computation, its verdicts on doctored
+evidence, its bookkeeping.
+"""
 
 import dataclasses
 import json
@@ -13,8 +15,21 @@ from separatrix.errors import SeparatrixError
 from separatrix.learners import hinge
 from separatrix.networks import CNN, ClippedReLU, Initial
 from separatrix.studies.patterns import Patterns, PatternsSettings
-from separatrix.studies.patterns.certificates import PROMISES, certificate_findings, certify, regret_bound, vacuity
-from separatrix.studies.patterns.gradients import curvature, gradient_findings, gradient_row, identity_errors
+from separatrix.studies.patterns.certificates import (
+    PROMISES,
+    certificate_findings,
+    certify,
+    regret_bound,
+    vacuity,
+)
+from separatrix.studies.patterns.gradients import (
+    curvature,
+    gradient_findings,
+    gradient_row,
+    identity_errors,
+)
+from separatrix.studies.patterns.prescribed import Prescribed, follow, start_from, starts_of
+from separatrix.studies.patterns.search import search_finding, search_once
 from separatrix.studies.patterns.trials import (
     Case,
     Measured,
@@ -25,22 +40,45 @@ from separatrix.studies.patterns.trials import (
     trial_of,
     tuning_trials,
 )
-from separatrix.studies.patterns.prescribed import Prescribed, follow, start_from, starts_of
-from separatrix.studies.patterns.search import search_finding, search_once
 from separatrix.tasks import PatternTask
 from separatrix.theory.patterns import theorem10
 
 TINY = PatternsSettings(
-    certificate_bits=(4,), certificate_windows=(2,), certificate_filters=(8192,), certificate_steps=(60,), certificate_seeds=2,
-    gradient_sizes=(8, 16, 128, 256), gradient_draws=2, sizes=(8,), full_steps=(6,), window_steps=(6,), seeds=2, tuning_seeds=1,
-    filters=4, batch=8, test=64, times=3, adam_rates=(0.03,), variants=("hidden",), variant_sizes=(8,), search_sizes=(8, 12, 16),
-    search_samples=400, search_repeats=2,
-)  # fmt: skip
+    certificate_bits=(4,),
+    certificate_windows=(2,),
+    certificate_filters=(8192,),
+    certificate_steps=(60,),
+    certificate_seeds=2,
+    gradient_sizes=(8, 16, 128, 256),
+    gradient_draws=2,
+    sizes=(8,),
+    full_steps=(6,),
+    window_steps=(6,),
+    seeds=2,
+    tuning_seeds=1,
+    filters=4,
+    batch=8,
+    test=64,
+    times=3,
+    adam_rates=(0.03,),
+    variants=("hidden",),
+    variant_sizes=(8,),
+    search_sizes=(8, 12, 16),
+    search_samples=400,
+    search_repeats=2,
+)
 
 
 def plain_descent(run: Prescribed, task: PatternTask, steps: int):
-    """Theorem 4's recipe on the whole network, all filters and all inputs, by automatic differentiation."""
-    network = CNN(run.window, run.filters, activation=ClippedReLU(run.ceiling), initial=Initial("signs", readout=0.0))
+    """Theorem 4's recipe on the whole network, all filters and all inputs, by automatic
+    differentiation.
+    """
+    network = CNN(
+        run.window,
+        run.filters,
+        activation=ClippedReLU(run.ceiling),
+        initial=Initial("signs", readout=0.0),
+    )
     start = network.init(jax.random.key(5), (run.bits, 1))
     x, y, weight = task.population(task.truth(jax.random.key(0)))
 
@@ -74,7 +112,10 @@ def test_regret_bound_is_theorem_10_on_every_beginning():
     run = Prescribed(4, 2, 64, 30, records=5)
     start = starts_of(run, 0, 1)[0]
     out = follow(run, [start])[0]
-    expected = [theorem10(out["rival"][:t], start.norm, out["gradient"][:t], run.rate).total for t in run.times()]
+    expected = [
+        theorem10(out["rival"][:t], start.norm, out["gradient"][:t], run.rate).total
+        for t in run.times()
+    ]
     found = regret_bound(out["rival"], out["gradient"], start.norm, run.rate, run.times())
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -84,7 +125,10 @@ def test_broken_promises_are_refuted():
     found["vacuous"], found["bound"] = False, 0.01
     for name in PROMISES:
         found["runs"][1][name][0][3] = found["runs"][1][name][1][3] * 1.01
-    verdicts = {finding.claim.id: finding.verdict for finding in certificate_findings(PatternsSettings(), [found])}
+    verdicts = {
+        finding.claim.id: finding.verdict
+        for finding in certificate_findings(PatternsSettings(), [found])
+    }
     assert verdicts.pop("malach.theorem4.vacuous-beyond") == "supported"
     assert set(verdicts.values()) == {"refuted"}
 
@@ -99,9 +143,19 @@ def test_gradients_above_their_bound_are_refuted():
     families = ("relu, gaussian", "tanh, gaussian", "clipped, theorem4")
     identity = identity_errors(1)
     good = gradient_findings(dict.fromkeys(families, rows), identity)
-    assert [finding.verdict for finding in good] == ["supported", "supported", "supported", "undecided"]
-    lower = [row | {"paper": row["full"]["low"] / 2, "paper_readout": row["full_readout"]["low"] / 2} for row in rows]
-    bad = gradient_findings(dict.fromkeys(families, lower), [row | {"readout": 1e-3} for row in identity])
+    assert [finding.verdict for finding in good] == [
+        "supported",
+        "supported",
+        "supported",
+        "undecided",
+    ]
+    lower = [
+        row | {"paper": row["full"]["low"] / 2, "paper_readout": row["full_readout"]["low"] / 2}
+        for row in rows
+    ]
+    bad = gradient_findings(
+        dict.fromkeys(families, lower), [row | {"readout": 1e-3} for row in identity]
+    )
     assert [finding.verdict for finding in bad][:3] == ["refuted"] * 3
 
 
@@ -116,7 +170,8 @@ def test_tuning_and_results_share_programs_but_no_seed():
     s = PatternsSettings()
     tuning, results = learning_sweeps(s).values()
     assert not {trial.seed for trial in tuning} & {trial.seed for trial in results}
-    # A rate is tuned in the program that its results run in; only the FCN on permuted bits borrows its rate.
+    # A rate is tuned in the program that its results run in; only the FCN on permuted bits borrows
+    # its rate.
     programs, tuned = ({structure(trial) for trial in sweep} for sweep in (results, tuning))
     borrowed = structure(trial_of(s, Case("hidden", "FCN", "adam", 16), 0.1, 0))
     assert programs - tuned == {borrowed}
@@ -126,7 +181,11 @@ def test_tuning_and_results_share_programs_but_no_seed():
 
 def test_cases_differ_as_they_say():
     s = PatternsSettings(variants=("random", "hidden", "spread", "biased", "readout"))
-    by_variant = {case.variant: trial_of(s, case, 0.1, 7) for case in all_cases(s) if case.bits == 16 and case.network == "CNN"}
+    by_variant = {
+        case.variant: trial_of(s, case, 0.1, 7)
+        for case in all_cases(s)
+        if case.bits == 16 and case.network == "CNN"
+    }
     assert by_variant["random"].task.rule_seed == 7
     assert by_variant["hidden"].task.hidden
     assert by_variant["spread"].task.relevant().tolist() == [0, 5, 10, 15]
@@ -142,7 +201,10 @@ def test_cases_differ_as_they_say():
 @pytest.mark.parametrize("bits", [8, 32, 128])
 def test_equal_filters_are_equal_parameters(bits):
     counts = {
-        name: network_of(name, Case("plain", name, "adam", bits).window, 64).parameter_count((bits, 1)) for name in ("CNN", "FCN", "LCN")
+        name: network_of(name, Case("plain", name, "adam", bits).window, 64).parameter_count(
+            (bits, 1)
+        )
+        for name in ("CNN", "FCN", "LCN")
     }
     assert counts["CNN"] == counts["FCN"] == 64 * (bits + 2) < counts["LCN"]
 
@@ -171,7 +233,15 @@ def test_the_rate_that_reaches_wins_over_the_quick_one():
 
 def test_what_does_not_reach_is_cut_off_and_never_a_number():
     case = Case("plain", "FCN", "adam", 16)
-    found = Measured.of(case, 0.1, [row_of("reached", 50), row_of("exhausted", 60, risk=0.5), row_of("non-finite", 9, risk=None)])
+    found = Measured.of(
+        case,
+        0.1,
+        [
+            row_of("reached", 50),
+            row_of("exhausted", 60, risk=0.5),
+            row_of("non-finite", 9, risk=None),
+        ],
+    )
     assert found.steps.lower.tolist() == [49.0, 60.0, 9.0]
     assert found.steps.upper.tolist() == [50.0, np.inf, np.inf]
     assert (found.reached, found.broken, found.seconds.censored) == (1, 1, 2)
@@ -200,9 +270,13 @@ def outcome(tmp_path_factory):
 def test_every_claim_is_found_once(outcome):
     assert [finding.claim for finding in outcome.findings] == list(Patterns.claims)
     verdicts = {finding.claim.id: finding.verdict for finding in outcome.findings}
-    assert verdicts["malach.lemma8.readout"] == verdicts["malach.theorem12.first-layer"] == "supported"
+    assert (
+        verdicts["malach.lemma8.readout"] == verdicts["malach.theorem12.first-layer"] == "supported"
+    )
     assert verdicts["malach.theorem4.holds"] == "undecided"  # 60 steps leave the bound above 1
-    assert verdicts["malach.separation.steps-grow"] == "undecided"  # one size, and nothing learns in six steps
+    assert (
+        verdicts["malach.separation.steps-grow"] == "undecided"
+    )  # one size, and nothing learns in six steps
     assert all(finding.reason for finding in outcome.findings)
 
 
@@ -211,7 +285,9 @@ def test_the_outcome_is_plain_and_drawable(outcome):
     json.dumps(plain, allow_nan=False)
     names = [figure["name"] for figure in plain["figures"]]
     assert len(set(names)) == len(names)
-    assert {"gradient-tanh-gaussian", "steps-adam", "certificate-moved", "search-seconds"} <= set(names)
+    assert {"gradient-tanh-gaussian", "steps-adam", "certificate-moved", "search-seconds"} <= set(
+        names
+    )
     for figure in plain["figures"]:
         for series in figure["series"]:
             assert len(series["x"]) == len(series["y"]), (figure["name"], series["label"])

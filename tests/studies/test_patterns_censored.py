@@ -35,7 +35,9 @@ def test_cutting_seeds_off_only_widens():
     slow, fast = np.exp(rng.normal(5, 0.5, 12)), np.exp(rng.normal(3, 0.5, 12))
     whole = median_ratio(exact(slow), exact(fast))
     cap = float(np.quantile(slow, 0.7))
-    cut = median_ratio(Amounts.of(np.minimum(slow, cap), np.where(slow > cap, INF, slow)), exact(fast))
+    cut = median_ratio(
+        Amounts.of(np.minimum(slow, cap), np.where(slow > cap, INF, slow)), exact(fast)
+    )
     assert cut.low <= whole.low
     assert cut.high >= whole.high
     assert np.isfinite(cut.low)
@@ -74,7 +76,9 @@ def test_the_interval_of_growth_covers_the_truth():
     assert hits >= 54
 
 
-@pytest.mark.parametrize("bounds", [([1.0], [0.5]), ([0.0], [1.0]), ([INF], [INF]), ([], []), ([1.0, 2.0], [3.0])])
+@pytest.mark.parametrize(
+    "bounds", [([1.0], [0.5]), ([0.0], [1.0]), ([INF], [INF]), ([], []), ([1.0, 2.0], [3.0])]
+)
 def test_impossible_bounds_are_refused(bounds):
     with pytest.raises(SeparatrixError, match="the `lower` of Amounts must be positive"):
         Amounts.of(*bounds)

@@ -27,7 +27,13 @@ def change(name, text):
     return getattr(change_settings(Some(), {name: text}, "demo"), name)
 
 
-@given(st.integers(), st.floats(allow_nan=False), st.booleans(), st.text(), st.lists(st.integers(), min_size=1))
+@given(
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.text(),
+    st.lists(st.integers(), min_size=1),
+)
 def test_what_is_written_is_read_back(count, share, flag, word, sizes):
     assert change("count", str(count)) == count
     if share not in (float("inf"), float("-inf")):
@@ -95,16 +101,26 @@ def test_a_list_of_names_needs_no_quotes():
 
 
 def test_an_unknown_setting_suggests_the_nearest():
-    with pytest.raises(SeparatrixError, match="there is no setting of demo `cuont`; did you mean `count`"):
+    with pytest.raises(
+        SeparatrixError, match="there is no setting of demo `cuont`; did you mean `count`"
+    ):
         change("cuont", "3")
-    with pytest.raises(SeparatrixError, match="there is no setting of signal-first `seedz`; did you mean `seed` or `seeds`"):
+    with pytest.raises(
+        SeparatrixError,
+        match="there is no setting of signal-first `seedz`; did you mean `seed` or `seeds`",
+    ):
         jobs(["signal-first"], "quick", 0, ["seedz=3"])
 
 
 def test_changes_are_sorted_by_study():
     names = ["signal-first", "pattern-readout"]
-    made = split_changes(["signal-first.seeds=3", "pattern-readout.windows = 2,3 ", "signal-first.noise=a=b"], names)
-    assert made == {"signal-first": {"seeds": "3", "noise": "a=b"}, "pattern-readout": {"windows": "2,3"}}
+    made = split_changes(
+        ["signal-first.seeds=3", "pattern-readout.windows = 2,3 ", "signal-first.noise=a=b"], names
+    )
+    assert made == {
+        "signal-first": {"seeds": "3", "noise": "a=b"},
+        "pattern-readout": {"windows": "2,3"},
+    }
     for text, sentence in [
         ("seeds=3", "a change must name its study, as in signal-first.seeds=3"),
         ("signal-first.seeds", "must have the form study.setting=value"),
@@ -124,9 +140,15 @@ def test_any_change_is_read_or_refused_in_one_sentence(text):
         assert "\n" not in str(error)  # noqa: PT017
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 500_000), st.integers(1, 500_000))
+@given(
+    st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 500_000), st.integers(1, 500_000)
+)
 def test_seeds_of_two_runs_or_purposes_never_meet(one, two, count, other):
-    drawn = {(seed, purpose): seeds_from(seed, n, purpose) for seed, n in ((one, count), (two, other)) for purpose in (0, 1)}
+    drawn = {
+        (seed, purpose): seeds_from(seed, n, purpose)
+        for seed, n in ((one, count), (two, other))
+        for purpose in (0, 1)
+    }
     for (_, a), (_, b) in itertools.combinations(drawn.items(), 2):
         assert a.stop <= b.start or b.stop <= a.start
     assert len(seeds_from(one, count)) == count
@@ -134,7 +156,9 @@ def test_seeds_of_two_runs_or_purposes_never_meet(one, two, count, other):
 
 @pytest.mark.parametrize("count", [0, -1, 500_001])
 def test_a_number_of_seeds_that_would_meet_others_is_refused(count):
-    with pytest.raises(SeparatrixError, match=r"the `seeds` of a study must be an integer in \[1, 500000\]"):
+    with pytest.raises(
+        SeparatrixError, match=r"the `seeds` of a study must be an integer in \[1, 500000\]"
+    ):
         seeds_from(0, count)
 
 
@@ -152,10 +176,14 @@ def test_every_study_has_settings_for_every_scale(name):
             now = getattr(settings, field.name)
             if now == ():
                 continue  # an empty list is a scale's choice, and has no text
-            assert isinstance(now, bool | int | float | str | tuple), f"--set cannot change {field.name}"
+            assert isinstance(now, bool | int | float | str | tuple), (
+                f"--set cannot change {field.name}"
+            )
             text = ",".join(map(str, now)) if isinstance(now, tuple) else str(now)
             assert study.settings(scale, 3, {field.name: text}) == settings
-    with pytest.raises(SeparatrixError, match="must be one of 'quick', 'laptop', 'full', got 'huge'"):
+    with pytest.raises(
+        SeparatrixError, match="must be one of 'quick', 'laptop', 'full', got 'huge'"
+    ):
         study.settings("huge")
 
 

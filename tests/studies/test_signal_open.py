@@ -1,4 +1,6 @@
-"""The study of open questions: its task is SignalTask bit by bit, its floors are right, its claims follow its thresholds."""
+"""The study of open questions: its task is SignalTask bit by bit, its floors are right, its claims
+follow its thresholds.
+"""
 
 import itertools
 
@@ -20,18 +22,25 @@ from separatrix.studies.signal.recipes import NETWORKS, signal_network
 from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.figures import ratio_figure, start_figure, variant_figures
 from separatrix.studies.signal_open.floors import simulate_floor
-from separatrix.studies.signal_open.trials import key_plan
 from separatrix.studies.signal_open.recipes import open_network, open_trial
 from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import SIGNED, VARIANTS, variant_task
+from separatrix.studies.signal_open.trials import key_plan
 from separatrix.theory.signal import best_linear_risk, true_signal_risk
 
 
-def found_at(sizes: dict[tuple[str, str, int], float], never: tuple[str, ...] = ()) -> dict[OpenKey, Found]:
-    """Sharp thresholds: every trial below fails and every trial above succeeds; networks in `never` always fail."""
+def found_at(
+    sizes: dict[tuple[str, str, int], float], never: tuple[str, ...] = ()
+) -> dict[OpenKey, Found]:
+    """Sharp thresholds: every trial below fails and every trial above succeeds; networks in `never`
+    always fail.
+    """
     out = {}
     for place, size in sizes.items():
-        tallies = [Tally(0.8 * size, 0, 40), *([] if place[1] in never else [Tally(1.25 * size, 40, 40)])]
+        tallies = [
+            Tally(0.8 * size, 0, 40),
+            *([] if place[1] in never else [Tally(1.25 * size, 40, 40)]),
+        ]
         out[OpenKey(*place)] = Found(estimate_threshold(tallies), pd.DataFrame())
     return out
 
@@ -41,7 +50,9 @@ FRAME = variant_task("plain", 8, 7, 0.3)
 
 @jax.jit
 def padded(task, key):
-    """Rows of a task whose numbers and sizes are all traced, in arrays of the frame's sizes: as a program draws them."""
+    """Rows of a task whose numbers and sizes are all traced, in arrays of the frame's sizes: as a
+    program draws them.
+    """
     truth = task.truth(named(key, "truth"), FRAME)
     return task.draw(named(key, "rows"), 100, truth, FRAME)[:2], truth
 
@@ -51,16 +62,25 @@ def test_a_variant_has_the_rows_of_the_signal_task(variant):
     task, key = variant_task(variant, 5, 4, 0.3), jax.random.key(3)
     (x, y), _ = padded(task, key)
     plain = task.plain().sample(key, 100)
-    np.testing.assert_allclose(x[:, :5, :4], plain.x, atol=2e-6)  # the same bits; a norm may be summed in another order
+    np.testing.assert_allclose(
+        x[:, :5, :4], plain.x, atol=2e-6
+    )  # the same bits; a norm may be summed in another order
     assert np.array_equal(y, plain.y)
     assert not np.any(x[:, 5:])
     assert not np.any(x[:, :, 4:])
 
 
 def test_variants_share_their_programs():
-    s = OpenSettings(variants=("uneven", "several", "three", "dependent", "laplace", "uniform", "sign"), full_patches=(6, 8))
+    s = OpenSettings(
+        variants=("uneven", "several", "three", "dependent", "laplace", "uniform", "sign"),
+        full_patches=(6, 8),
+    )
     for network in NETWORKS:
-        trials = [open_trial(s, OpenKey(variant, network, k), 1.0, 100, 0) for variant in SIGNED for k in (6, 8)]
+        trials = [
+            open_trial(s, OpenKey(variant, network, k), 1.0, 100, 0)
+            for variant in SIGNED
+            for k in (6, 8)
+        ]
         assert len(trials) == 16
         assert make_plan(sx.Sweep(tuple(trials)), Device("cpu")).programs == 1
 
@@ -68,7 +88,9 @@ def test_variants_share_their_programs():
 def test_a_wrong_variant_is_refused():
     with pytest.raises(SeparatrixError, match="the `variants` of the study of open questions"):
         OpenSettings(variants=("plain",))
-    with pytest.raises(SeparatrixError, match="the `signals` of VariantTask must be 2 when the label is a product"):
+    with pytest.raises(
+        SeparatrixError, match="the `signals` of VariantTask must be 2 when the label is a product"
+    ):
         variant_task("product", 5, 4, 0.3).replace(signals=1)
 
 
@@ -83,21 +105,30 @@ def test_floors_agree_with_closed_forms():
     # Common noise adds up over the patches: the sum has variance σ²(k(1-ρ) + k²ρ).
     spread = 0.2 * np.sqrt(6 * 0.5 + 36 * 0.5)
     want = float(jax.scipy.stats.norm.cdf(-1 / spread))
-    assert simulate_floor("dependent", 6, 4, 0.2, 0.5, rows)["linear"] == pytest.approx(want, abs=0.008)
+    assert simulate_floor("dependent", 6, 4, 0.2, 0.5, rows)["linear"] == pytest.approx(
+        want, abs=0.008
+    )
     # Uneven noise has the same total variance as even noise.
-    assert simulate_floor("uneven", 8, 4, 0.3, 0.5, rows)["linear"] == pytest.approx(best_linear_risk(8, 0.3), abs=0.008)
+    assert simulate_floor("uneven", 8, 4, 0.3, 0.5, rows)["linear"] == pytest.approx(
+        best_linear_risk(8, 0.3), abs=0.008
+    )
 
 
 @pytest.mark.parametrize("variant", ["uneven", "dependent", "laplace", "uniform", "sign"])
 def test_floors_are_those_of_the_trials_distribution(variant):
-    """The floor is simulated with NumPy; the trials' rows are drawn with JAX: the same rule has the same risk on both."""
+    """The floor is simulated with NumPy; the trials' rows are drawn with JAX: the same rule has the
+    same risk on both.
+    """
     task, bias = variant_task(variant, 6, 4, 0.35), 0.4
     wrong, rows = 0.0, 0
     for key in jax.random.split(jax.random.key(5), 200):
         (x, y), truth = padded(task, key)
         inner = np.asarray(x) @ np.asarray(truth)
         score = (inner - np.clip(inner, -bias, bias)).sum(1)
-        wrong, rows = wrong + float((0.5 * (1 - np.sign(score * np.asarray(y)))).sum()), rows + len(y)
+        wrong, rows = (
+            wrong + float((0.5 * (1 - np.sign(score * np.asarray(y)))).sum()),
+            rows + len(y),
+        )
     found = simulate_floor(variant, 6, 4, 0.35, bias, rows=100_000)
     error = np.sqrt(found["risk"] * (1 - found["risk"]) * (1 / rows + 1e-5))
     # Non-Gaussian floors differ between signals: 200 of them add some spread to the binomial error.
@@ -106,13 +137,20 @@ def test_floors_are_those_of_the_trials_distribution(variant):
 
 @pytest.mark.parametrize("network", ["CNN", "LCN"])
 def test_no_local_network_expresses_the_product(network):
-    """Of the four sign patterns over the same noise at the same two patches, at least one is wrong, whatever the weights."""
+    """Of the four sign patterns over the same noise at the same two patches, at least one is wrong,
+    whatever the weights.
+    """
     net = open_network("product", network, 5, 0.5)
     rng = np.random.default_rng(0)
     truth = rng.standard_normal(4)
     patterns = list(itertools.product((-1.0, 1.0), repeat=2))
     noise = 0.3 * rng.standard_normal((50, 5, 4))
-    x = np.stack([noise + a * truth * np.eye(5)[0][:, None] + b * truth * np.eye(5)[3][:, None] for a, b in patterns])
+    x = np.stack(
+        [
+            noise + a * truth * np.eye(5)[0][:, None] + b * truth * np.eye(5)[3][:, None]
+            for a, b in patterns
+        ]
+    )
     y = np.array([a * b for a, b in patterns])
     start, apply = jax.jit(lambda key: net.init(key, (5, 4))), jax.jit(net.apply)
     for seed in range(20):
@@ -127,7 +165,10 @@ def test_the_papers_networks_are_odd_and_the_product_is_even():
     x = jax.random.normal(jax.random.key(0), (30, 5, 4))
     for network in NETWORKS:
         net = signal_network(network, 5, 0.1)
-        params, apply = jax.jit(lambda key, net=net: net.init(key, (5, 4)))(jax.random.key(1)), jax.jit(net.apply)
+        params, apply = (
+            jax.jit(lambda key, net=net: net.init(key, (5, 4)))(jax.random.key(1)),
+            jax.jit(net.apply),
+        )
         np.testing.assert_allclose(apply(params, -x), -apply(params, x), atol=1e-5)
 
 
@@ -144,9 +185,13 @@ def test_the_fcn_starts_as_the_cnn():
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
-    """Four equal filters along the signal, passed on evenly, add up over the patches as one layer's do: the sign of a clear signal."""
+    """Four equal filters along the signal, passed on evenly, add up over the patches as one layer's
+    do: the sign of a clear signal.
+    """
     net = open_network("depth-two", network, 5, 0.5)
-    first, second = (np.zeros(w.shape, np.float32) for w in net.init(jax.random.key(0), (5, 4)).weights)
+    first, second = (
+        np.zeros(w.shape, np.float32) for w in net.init(jax.random.key(0), (5, 4)).weights
+    )
     truth = np.eye(4, dtype=np.float32)[1]
     if network == "FCN":
         for unit in range(20):
@@ -154,29 +199,47 @@ def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
             second[0, unit, 4 * (unit // 4) : 4 * (unit // 4) + 4] = 0.5
     else:
         first[:], second[:] = truth, 0.5
-    params = net.init(jax.random.key(0), (5, 4))._replace(weights=(jnp.asarray(first), jnp.asarray(second)))
+    params = net.init(jax.random.key(0), (5, 4))._replace(
+        weights=(jnp.asarray(first), jnp.asarray(second))
+    )
     x = np.zeros((5, 5, 4), np.float32)
     x[np.arange(5), np.arange(5)] = truth  # a signal in each patch
-    # Layer one: 1 - .25 in each of four filters; layer two: 4 · .5 · .75 - .25; the sum over four units.
+    # Layer one: 1 - .25 in each of four filters; layer two: 4 · .5 · .75 - .25; the sum over four
+    # units.
     np.testing.assert_allclose(net.apply(params, jnp.asarray(x)), 4 * (1.5 - 0.25), rtol=1e-5)
     np.testing.assert_allclose(net.apply(params, jnp.asarray(-x)), -4 * (1.5 - 0.25), rtol=1e-5)
 
 
 def test_verdicts_follow_the_thresholds():
     s = OpenSettings()
-    order = {("uneven", "CNN", 6): 5.0, ("uneven", "LCN", 6): 50.0, ("uneven", "CNN", 8): 6.0, ("uneven", "LCN", 8): 120.0}
+    order = {
+        ("uneven", "CNN", 6): 5.0,
+        ("uneven", "LCN", 6): 50.0,
+        ("uneven", "CNN", 8): 6.0,
+        ("uneven", "LCN", 8): 120.0,
+    }
     order |= {("uneven", "FCN", 8): 900.0}
     finding = c.judge_variant(s, found_at(order), "uneven")
     assert finding.verdict == "supported"
     assert finding.conditions_met is False
     growth = next(each for each in finding.evidence if each.name.startswith("growth"))
     assert growth.estimate == pytest.approx(2.0, rel=0.05)  # from 10 to 20
-    assert c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 30.0}), "uneven").verdict == "refuted"
-    assert c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 120.0}), "uneven").verdict == "undecided"
-    never = c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 900.0}, never=("FCN",)), "uneven")
+    assert (
+        c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 30.0}), "uneven").verdict
+        == "refuted"
+    )
+    assert (
+        c.judge_variant(s, found_at(order | {("uneven", "FCN", 8): 120.0}), "uneven").verdict
+        == "undecided"
+    )
+    never = c.judge_variant(
+        s, found_at(order | {("uneven", "FCN", 8): 900.0}, never=("FCN",)), "uneven"
+    )
     assert never.verdict == "supported"  # at least 900 is enough
     assert "not reached" in never.reason
-    product = {("product", name, 6): 2000.0 for name in ("CNN", "LCN")} | {("product", "FCN", 6): 300.0}
+    product = {("product", name, 6): 2000.0 for name in ("CNN", "LCN")} | {
+        ("product", "FCN", 6): 300.0
+    }
     finding = c.judge_variant(s, found_at(product, never=("CNN", "LCN")), "product")
     assert finding.verdict == "refuted"  # the order is turned round
     assert "a quarter" in finding.reason
@@ -184,7 +247,9 @@ def test_verdicts_follow_the_thresholds():
 
 def test_verdicts_on_the_start():
     s = OpenSettings()
-    sizes = {("plain", "FCN", k): 10.0 * k**3 for k in (6, 10)} | {("plain", "FCN with ℓ1", k): 20.0 * k for k in (6, 10)}
+    sizes = {("plain", "FCN", k): 10.0 * k**3 for k in (6, 10)} | {
+        ("plain", "FCN with ℓ1", k): 20.0 * k for k in (6, 10)
+    }
     _, saves, _, grows = c.judge_algorithms(s, found_at(sizes))
     assert (saves.verdict, grows.verdict) == ("supported", "supported")
     assert saves.conditions_met is True
@@ -192,7 +257,10 @@ def test_verdicts_on_the_start():
     assert grows.evidence[0].estimate == pytest.approx(50 / 18, rel=0.1)
     worse = {key: size * (10 if key[1] == "FCN with ℓ1" else 0.1) for key, size in sizes.items()}
     assert c.judge_algorithms(s, found_at(worse))[1].verdict == "refuted"
-    assert c.judge_algorithms(OpenSettings(noise=0.35), found_at(sizes))[1].outside == "σ exceeds 1/√k at k = 10"
+    assert (
+        c.judge_algorithms(OpenSettings(noise=0.35), found_at(sizes))[1].outside
+        == "σ exceeds 1/√k at k = 10"
+    )
 
 
 def test_local_networks_are_tried_at_the_largest_size_on_the_product():
@@ -203,7 +271,10 @@ def test_local_networks_are_tried_at_the_largest_size_on_the_product():
 
 
 def test_censored_thresholds_are_drawn_as_bounds():
-    found = found_at({("plain", "CNN", 8): 5.0, ("plain", "LCN", 8): 50.0, ("plain", "FCN", 8): 900.0}, never=("FCN",))
+    found = found_at(
+        {("plain", "CNN", 8): 5.0, ("plain", "LCN", 8): 50.0, ("plain", "FCN", 8): 900.0},
+        never=("FCN",),
+    )
     (figure,) = variant_figures(OpenSettings(), found)
     roles = {(each.label, each.role): each for each in figure.series}
     assert roles["FCN", "bound"].x == ("plain",)
@@ -217,9 +288,19 @@ def test_censored_thresholds_are_drawn_as_bounds():
 
 def test_a_tiny_study_runs_to_its_findings():
     tiny = OpenSettings(
-        variants=("laplace",), patches=(3,), full_patches=(3,), starts=(), dimension=2, noise=0.2, steps=8, test=64, least=(2, 2, 2),
-        largest=8, trials=8, round=64,
-    )  # fmt: skip
+        variants=("laplace",),
+        patches=(3,),
+        full_patches=(3,),
+        starts=(),
+        dimension=2,
+        noise=0.2,
+        steps=8,
+        test=64,
+        least=(2, 2, 2),
+        largest=8,
+        trials=8,
+        round=64,
+    )
     study = find_study("signal-open")
     lab = sx.Lab(workers=0)
     outcome = study.conclude(lab, tiny)

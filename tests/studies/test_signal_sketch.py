@@ -37,5 +37,8 @@ def test_the_sketch_measures_the_study_s_own_question():
     m = map_settings(s)
     assert (m.noise, m.margin, m.bias, m.seed) == (0.2, 0.07, 0.4, 5)
     assert m.target == pytest.approx(s.target(m.patches, s.noise))
-    with pytest.raises(ParameterError, match="the `map_places` of the signal study must be at least two different numbers, or none"):
+    with pytest.raises(
+        ParameterError,
+        match="the `map_places` of the signal study must be at least two different numbers, or none",
+    ):
         SignalSettings(map_places=(4,))

@@ -13,12 +13,23 @@ from separatrix.theory.patterns import readout
 
 TINY = {
     "signal-first": {"patches": "3", "dimension": "4", "samples": "40", "steps": "4", "seeds": "2"},
-    "pattern-readout": {"bits": "6", "windows": "2,3", "draws": "300", "exact_draws": "2", "rules": "2"},
+    "pattern-readout": {
+        "bits": "6",
+        "windows": "2,3",
+        "draws": "300",
+        "exact_draws": "2",
+        "rules": "2",
+    },
 }
 
 
 def tiny_jobs(*names):
-    return jobs(list(names), "quick", 0, [f"{name}.{key}={text}" for name in names for key, text in TINY[name].items()])
+    return jobs(
+        list(names),
+        "quick",
+        0,
+        [f"{name}.{key}={text}" for name in names for key, text in TINY[name].items()],
+    )
 
 
 def verdicts(claims):
@@ -42,16 +53,21 @@ def test_claims_are_complete_and_unlike():
 
 
 def test_an_unknown_study_suggests_the_nearest():
-    with pytest.raises(SeparatrixError, match="there is no study `patern-readout`; did you mean `pattern-readout`"):
+    with pytest.raises(
+        SeparatrixError, match="there is no study `patern-readout`; did you mean `pattern-readout`"
+    ):
         find_study("patern-readout")
 
 
 def test_pattern_readout_supports_lemma_6():
-    outcome = find_study("pattern-readout").conclude(sx.Lab(), tiny_jobs("pattern-readout")[0].settings)
+    outcome = find_study("pattern-readout").conclude(
+        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
+    )
     assert verdicts(outcome.plain()["findings"]) == {
         "malach.lemma6.exact": "supported",
         "malach.lemma6.norm": "supported",
-        "malach.lemma6.coverage": "supported",  # 0 of 300 draws fail: the interval ends at 0.013, below δ = 0.05
+        # 0 of 300 draws fail: the interval ends at 0.013, below δ = 0.05
+        "malach.lemma6.coverage": "supported",
     }
 
 
@@ -63,7 +79,9 @@ def test_a_wrong_readout_is_refuted(monkeypatch):
         return dataclasses.replace(made, readout=made.readout * (1 + 1e-9))
 
     monkeypatch.setattr(readout, "lemma6_readout", wrong)
-    outcome = find_study("pattern-readout").conclude(sx.Lab(), tiny_jobs("pattern-readout")[0].settings)
+    outcome = find_study("pattern-readout").conclude(
+        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
+    )
     assert verdicts(outcome.plain()["findings"])["malach.lemma6.exact"] == "refuted"
 
 
@@ -82,7 +100,9 @@ def test_verdicts_of_pattern_readout_follow_its_rows(monkeypatch, change, claim,
 
     right = pattern_readout.check_window
     monkeypatch.setattr(pattern_readout, "check_window", lambda *args: right(*args) | change)
-    outcome = find_study("pattern-readout").conclude(sx.Lab(), tiny_jobs("pattern-readout")[0].settings)
+    outcome = find_study("pattern-readout").conclude(
+        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
+    )
     assert verdicts(outcome.plain()["findings"])[f"malach.lemma6.{claim}"] == verdict
 
 
@@ -99,7 +119,9 @@ def finished(tmp_path_factory):
 def test_a_run_leaves_claims_outcomes_and_a_manifest(finished):
     folder, run, claims, lab = finished
     assert json.loads((folder / "claims.json").read_text()) == claims
-    assert [claim["id"] for claim in claims] == [claim.id for job in run for claim in job.study.claims]
+    assert [claim["id"] for claim in claims] == [
+        claim.id for job in run for claim in job.study.claims
+    ]
     for claim in claims:
         assert {"id", "paper", "statement", "verdict", "conditions_met", "evidence"} <= set(claim)
         assert claim["command"] == "the command"
@@ -131,7 +153,10 @@ def test_outcomes_are_plain(finished):
 
 def test_a_second_run_recomputes_nothing_and_gives_the_same_bytes(finished):
     folder, run, claims, _ = finished
-    before = {file: file.read_bytes() for file in [folder / "claims.json", *(folder / "outcomes").iterdir()]}
+    before = {
+        file: file.read_bytes()
+        for file in [folder / "claims.json", *(folder / "outcomes").iterdir()]
+    }
     with sx.Lab(folder, workers=0) as lab:
         assert all(plan.trials == 0 for plan in plan_jobs(run, lab).values())
         assert run_jobs(run, lab, "quick", 0, "the command") == claims
@@ -147,8 +172,12 @@ def test_signal_first_measures_what_it_says(finished):
         for name, sweep in sweeps.items():
             frame = lab.run(sweep).to_pandas()
             assert len(frame) == 2
-            evidence = next(claim for claim in claims if claim["id"] == f"lahoti.first.{name.lower()}-aligned")["evidence"][0]
-            np.testing.assert_allclose(evidence["estimate"], frame["alignment"].mean(), rtol=1e-6)  # float32 rows
+            evidence = next(
+                claim for claim in claims if claim["id"] == f"lahoti.first.{name.lower()}-aligned"
+            )["evidence"][0]
+            np.testing.assert_allclose(
+                evidence["estimate"], frame["alignment"].mean(), rtol=1e-6
+            )  # float32 rows
             assert evidence["count"] == 2
             assert evidence["low"] <= evidence["estimate"] <= evidence["high"]
         assert lab.tally.trials == 0
@@ -192,7 +221,9 @@ def test_outcomes_of_other_studies_are_forgotten(tmp_path):
     (tmp_path / "out" / "separatrix.json").write_text('{"format": "1"}')
     (tmp_path / "out" / "outcomes" / "older.json").write_text("{}")
     run_jobs(tiny_jobs("pattern-readout"), sx.Lab(tmp_path / "out"), "quick", 0, "")
-    assert [file.name for file in (tmp_path / "out" / "outcomes").iterdir()] == ["pattern-readout.json"]
+    assert [file.name for file in (tmp_path / "out" / "outcomes").iterdir()] == [
+        "pattern-readout.json"
+    ]
 
 
 def test_studies_need_a_folder():

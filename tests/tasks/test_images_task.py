@@ -21,7 +21,9 @@ def bound(task, key=0):
 def raw(task, x):
     """Rows back as grey levels."""
     arrays = task.arrays()
-    return np.rint((np.asarray(x, np.float64) * arrays["spread"] + arrays["mean"]) * 255).astype(int)
+    return np.rint((np.asarray(x, np.float64) * arrays["spread"] + arrays["mean"]) * 255).astype(
+        int
+    )
 
 
 def test_training_rows_are_training_images_with_their_classes():
@@ -41,7 +43,9 @@ def test_test_rows_are_the_test_images_each_once():
     np.testing.assert_array_equal(some.y, DIGITS.test_y[::5])
     # The pieces of photographs stand class by class: evenly chosen ones hold both.
     photos = sx.ImageTask("embedded-photographs", classes=2)
-    assert np.bincount(np.asarray(photos.draw_test(jax.random.key(0), 42, bound(photos)).y, int)).tolist() == [21, 21]
+    assert np.bincount(
+        np.asarray(photos.draw_test(jax.random.key(0), 42, bound(photos)).y, int)
+    ).tolist() == [21, 21]
 
 
 def test_channels_have_mean_0_and_variance_1_over_the_training_images():
@@ -67,22 +71,39 @@ def test_permuted_pixels_are_one_order_for_all_rows_and_channels():
     assert sorted(order) == list(range(1024))
     assert not np.array_equal(order, np.asarray(bound(mixed, key=4).order))
     a, b = plain.draw(jax.random.key(2), 5, bound(plain)), mixed.draw(jax.random.key(2), 5, truth)
-    np.testing.assert_array_equal(np.asarray(a.x).reshape(5, 1024, 3)[:, order], np.asarray(b.x).reshape(5, 1024, 3))
-    c, d = plain.draw_test(jax.random.key(2), 5, bound(plain)), mixed.draw_test(jax.random.key(2), 5, truth)
-    np.testing.assert_array_equal(np.asarray(c.x).reshape(5, 1024, 3)[:, order], np.asarray(d.x).reshape(5, 1024, 3))
+    np.testing.assert_array_equal(
+        np.asarray(a.x).reshape(5, 1024, 3)[:, order], np.asarray(b.x).reshape(5, 1024, 3)
+    )
+    c, d = (
+        plain.draw_test(jax.random.key(2), 5, bound(plain)),
+        mixed.draw_test(jax.random.key(2), 5, truth),
+    )
+    np.testing.assert_array_equal(
+        np.asarray(c.x).reshape(5, 1024, 3)[:, order], np.asarray(d.x).reshape(5, 1024, 3)
+    )
 
 
 def test_shapes_are_those_of_the_data():
     for name in ("embedded-digits", "embedded-photographs"):
         classes = load(name).classes
         assert sx.ImageTask(name, classes).arrays()["train_x"].shape[1:] == module.SHAPES[name]
-        with pytest.raises(sx.ParameterError, match=rf"the `classes` of ImageTask must be at most those of {name} \({classes}\)"):
+        with pytest.raises(
+            sx.ParameterError,
+            match=rf"the `classes` of ImageTask must be at most those of {name} \({classes}\)",
+        ):
             sx.ImageTask(name, classes + 1)
 
 
 def test_a_trial_learns_classes_of_digits(programs: Programs):
     learner = sx.Learner(0.003, 150, oracle="online", batch=64, optimizer="rmsprop")
-    trial = sx.Trial(sx.ImageTask(classes=4), sx.FCN(16, outputs=4, offset=True), learner, 0, 0, sx.Measure(test=200))
+    trial = sx.Trial(
+        sx.ImageTask(classes=4),
+        sx.FCN(16, outputs=4, offset=True),
+        learner,
+        0,
+        0,
+        sx.Measure(test=200),
+    )
     (row,) = programs.run([trial], trial)
     assert row["trace.risk"][0] > 0.5
     assert row["risk"] < 0.1  # chance is about .75; four of the digits are told apart nearly always

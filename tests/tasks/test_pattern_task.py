@@ -1,4 +1,6 @@
-"""The pattern task: labels, hidden order, populations and baselines against an enumeration in NumPy."""
+"""The pattern task: labels, hidden order, populations and baselines against an enumeration in
+NumPy.
+"""
 
 import functools
 import itertools
@@ -20,7 +22,9 @@ TASKS = {
     "table": sx.PatternTask(6, 3, start=3, rule="table", table=TABLE, probability=0.7),
     "spread": sx.PatternTask(8, 3, spread=True),
     "hidden": sx.PatternTask(7, 3, start=2, hidden=True),
-    "hidden spread table": sx.PatternTask(7, 3, spread=True, hidden=True, rule="table", table=TABLE, probability=0.6),
+    "hidden spread table": sx.PatternTask(
+        7, 3, spread=True, hidden=True, rule="table", table=TABLE, probability=0.6
+    ),
 }
 
 
@@ -86,7 +90,9 @@ def test_populations_are_every_input_once_with_its_probability(name):
 def test_bits_are_independent_with_the_given_probability():
     task = sx.PatternTask(6, 2, probability=0.3)
     truth = truth_of(task)[0]
-    x = np.asarray(jax.jit(lambda key: task.draw(key, 20_000, truth).x)(jax.random.key(2)))[:, :, 0].astype(np.float64)
+    x = np.asarray(jax.jit(lambda key: task.draw(key, 20_000, truth).x)(jax.random.key(2)))[
+        :, :, 0
+    ].astype(np.float64)
     # 4.5 standard errors of means over 20,000 rows, fixed key.
     assert np.abs((x > 0).mean(0) - 0.3).max() < 4.5 * np.sqrt(0.3 * 0.7 / 20_000)
     assert np.abs(np.corrcoef(x.T) - np.eye(6)).max() < 4.5 / np.sqrt(20_000)
@@ -94,12 +100,16 @@ def test_bits_are_independent_with_the_given_probability():
 
 def test_the_hidden_order_is_a_permutation_drawn_anew_for_each_key_and_uniform():
     task = sx.PatternTask(3, 1, hidden=True)
-    keys = jax.vmap(lambda i: named(jax.random.wrap_key_data(jnp.stack([i, i])), "truth"))(jnp.arange(6000, dtype=jnp.uint32))
+    keys = jax.vmap(lambda i: named(jax.random.wrap_key_data(jnp.stack([i, i])), "truth"))(
+        jnp.arange(6000, dtype=jnp.uint32)
+    )
     orders = np.asarray(jax.jit(jax.vmap(lambda key: task.truth(key).order))(keys))
     assert (np.sort(orders, 1) == np.arange(3)).all()
     shares = np.unique(orders, axis=0, return_counts=True)[1] / 6000
     assert len(shares) == 6
-    assert np.abs(shares - 1 / 6).max() < 4.5 * np.sqrt(1 / 6 * 5 / 6 / 6000)  # 4.5 standard errors, fixed keys
+    assert np.abs(shares - 1 / 6).max() < 4.5 * np.sqrt(
+        1 / 6 * 5 / 6 / 6000
+    )  # 4.5 standard errors, fixed keys
 
 
 def test_a_random_rule_depends_on_its_own_seed_and_not_on_the_trial():

@@ -29,20 +29,27 @@ def drawn(task, within=None, rows=ROWS, key=KEY):
     """Signal vector, inputs and labels as float64 arrays."""
     truth, sample = jax.device_get(program(task, within, rows)(key))
     assert sample.weight is None
-    return np.asarray(truth, np.float64), np.asarray(sample.x, np.float64), np.asarray(sample.y, np.float64)
+    return (
+        np.asarray(truth, np.float64),
+        np.asarray(sample.x, np.float64),
+        np.asarray(sample.y, np.float64),
+    )
 
 
 def residuals(task):
     """The noise alone, (rows, patches, dimension), for tasks that carry exactly one signal."""
     w, x, y = drawn(task)
-    place = np.zeros(ROWS, int) if task.position == "fixed" else np.argmax((x @ w) * y[:, None], axis=1)
+    place = (
+        np.zeros(ROWS, int) if task.position == "fixed" else np.argmax((x @ w) * y[:, None], axis=1)
+    )
     x = x.copy()
     x[np.arange(ROWS), place] -= y[:, None] * w
     return x
 
 
 def test_inputs_are_the_signal_in_one_uniform_patch_plus_noise():
-    # The noise is far below the signal, so that the patch that carries it is seen without doubt (20 standard deviations).
+    # The noise is far below the signal, so that the patch that carries it is seen without doubt (20
+    # standard deviations).
     task = sx.SignalTask(patches=5, dimension=4, noise=0.05)
     w, x, y = drawn(task)
     assert x.shape == (ROWS, 5, 4)
@@ -57,7 +64,9 @@ def test_inputs_are_the_signal_in_one_uniform_patch_plus_noise():
         assert np.abs(counts - 0.2).max() < 4.5 * np.sqrt(0.2 * 0.8 / (ROWS / 2))
     assert abs(y.mean()) < 4.5 / np.sqrt(ROWS)
     # The mean of y·x is w*/k in every patch, the noise's variance σ² in every entry.
-    assert np.abs((y[:, None, None] * x).mean(0) - w / 5).max() < 4.5 * np.sqrt((0.05**2 + 0.25) / ROWS)
+    assert np.abs((y[:, None, None] * x).mean(0) - w / 5).max() < 4.5 * np.sqrt(
+        (0.05**2 + 0.25) / ROWS
+    )
     noise = residuals(task)
     assert np.abs(noise.var(0) / 0.05**2 - 1).max() < 4.5 * np.sqrt(2 / ROWS)
     assert np.abs(np.corrcoef(noise.reshape(ROWS, -1).T) - np.eye(20)).max() < 4.5 / np.sqrt(ROWS)
@@ -87,19 +96,26 @@ def test_product_labels_are_the_product_of_two_independent_signs():
     seen = np.sign(strength) * (np.abs(strength) > 0.5)
     assert ((seen != 0).sum(1) == 2).all()
     signs = np.sort(seen, 1)[:, [0, -1]]
-    both_equal = signs[:, 0] * signs[:, 1] != -1  # sorted ends are -1 and 1 exactly when the signs differ
+    both_equal = (
+        signs[:, 0] * signs[:, 1] != -1
+    )  # sorted ends are -1 and 1 exactly when the signs differ
     np.testing.assert_array_equal(np.where(both_equal, 1.0, -1.0), y)
     assert abs(y.mean()) < 4.5 / np.sqrt(ROWS)
-    assert abs(seen.sum(1).mean()) < 4.5 * np.sqrt(2 / ROWS)  # no single sign is favoured: no linear rule helps
+    assert abs(seen.sum(1).mean()) < 4.5 * np.sqrt(
+        2 / ROWS
+    )  # no single sign is favoured: no linear rule helps
     assert abs((y * seen.sum(1)).mean()) < 4.5 * np.sqrt(2 / ROWS)
 
 
-@pytest.mark.parametrize("distribution, fourth", [("laplace", 6.0), ("uniform", 1.8), ("sign", 1.0)])
+@pytest.mark.parametrize(
+    "distribution, fourth", [("laplace", 6.0), ("uniform", 1.8), ("sign", 1.0)]
+)
 def test_other_noises_have_the_same_variance_and_their_own_fourth_moment(distribution, fourth):
     noise = residuals(sx.SignalTask(2, 3, 0.05, distribution=distribution)) / 0.05
     eighth = {"laplace": 2520.0, "uniform": 9.0, "sign": 1.0}[distribution]
     assert abs(noise.mean()) < 4.5 / np.sqrt(noise.size)
-    # Standard errors from the fourth and eighth moments; 1e-5 for float32 where the variance of a square is 0.
+    # Standard errors from the fourth and eighth moments; 1e-5 for float32 where the variance of a
+    # square is 0.
     assert abs((noise**2).mean() - 1.0) < 4.5 * np.sqrt((fourth - 1.0) / noise.size) + 1e-5
     assert abs((noise**4).mean() - fourth) < 4.5 * np.sqrt((eighth - fourth**2) / noise.size) + 1e-4
 
@@ -117,10 +133,16 @@ def test_dependent_noise_shares_its_variance_between_patches():
     for d in range(3):
         correlations = np.corrcoef(noise[:, :, d].T)[np.triu_indices(4, 1)]
         assert np.abs(correlations - 0.3).max() < 4.5 * (1 - 0.3**2) / np.sqrt(ROWS)
-    assert abs(np.corrcoef(noise[:, 0, 0], noise[:, 1, 1])[0, 1]) < 4.5 / np.sqrt(ROWS)  # coordinates stay independent
+    assert abs(np.corrcoef(noise[:, 0, 0], noise[:, 1, 1])[0, 1]) < 4.5 / np.sqrt(
+        ROWS
+    )  # coordinates stay independent
 
 
-@pytest.mark.parametrize("options", [{}, {"signals": 3, "dependence": 0.5, "unevenness": 0.5}, {"signals": 2, "label": "product"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"signals": 3, "dependence": 0.5, "unevenness": 0.5}, {"signals": 2, "label": "product"}],
+    ids=str,
+)
 def test_padding_keeps_the_rows_and_adds_zeros(options):
     task = sx.SignalTask(patches=5, dimension=3, noise=0.3, **options)
     frame = task.replace(patches=8, dimension=4)
@@ -141,7 +163,9 @@ def test_sizes_and_noise_may_be_traced_numbers():
     def rows(task):
         return task.draw(named(KEY, "rows"), 80, task.truth(named(KEY, "truth"), frame), frame).x
 
-    np.testing.assert_allclose(jax.jit(rows)(task), drawn(task, within=frame, rows=80)[1], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        jax.jit(rows)(task), drawn(task, within=frame, rows=80)[1], rtol=1e-5, atol=1e-7
+    )
 
 
 def test_another_key_gives_another_signal_and_direction_is_the_signal():
@@ -153,11 +177,20 @@ def test_another_key_gives_another_signal_and_direction_is_the_signal():
 
 def test_baselines_are_given_where_they_are_known_and_only_there():
     assert sx.SignalTask(8, 3, 0.3).baselines() == {
-        "constant": 0.5, "linear": best_linear_risk(8, 0.3), "bayes": bayes_risk(8, 0.3).risk,
-    }  # fmt: skip
-    assert sx.SignalTask(8, 3, 0.3, position="fixed").baselines()["bayes"] == pytest.approx(best_linear_risk(1, 0.3))
+        "constant": 0.5,
+        "linear": best_linear_risk(8, 0.3),
+        "bayes": bayes_risk(8, 0.3).risk,
+    }
+    assert sx.SignalTask(8, 3, 0.3, position="fixed").baselines()["bayes"] == pytest.approx(
+        best_linear_risk(1, 0.3)
+    )
     assert sx.SignalTask(8, 3, 0.3, signals=2).baselines()["linear"] == best_linear_risk(8, 0.3, 2)
-    for options in [{"distribution": "laplace"}, {"unevenness": 0.5}, {"dependence": 0.5}, {"signals": 2, "label": "product"}]:
+    for options in [
+        {"distribution": "laplace"},
+        {"unevenness": 0.5},
+        {"dependence": 0.5},
+        {"signals": 2, "label": "product"},
+    ]:
         assert sx.SignalTask(8, 3, 0.3, **options).baselines() == {"constant": 0.5}
     assert "bayes" in sx.SignalTask(8, 3, 0.3, unevenness=0.0, dependence=0.0).baselines()
 

@@ -1,4 +1,6 @@
-"""Theorem 4, Corollary 5, Lemma 6, 8, 9, Theorem 10 and Theorem 12 as functions, against closed forms and real runs."""
+"""Theorem 4, Corollary 5, Lemma 6, 8, 9, Theorem 10 and Theorem 12 as functions, against closed
+forms and real runs.
+"""
 
 import math
 
@@ -31,18 +33,25 @@ def test_theorem4_at_the_calibrated_point_and_at_sizes_that_overflow():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    bits=st.integers(1, 64), data=st.data(), epsilon=st.floats(0.01, 2.0), ceiling=st.floats(0.1, 3.0),
-)  # fmt: skip
+    bits=st.integers(1, 64),
+    data=st.data(),
+    epsilon=st.floats(0.01, 2.0),
+    ceiling=st.floats(0.1, 3.0),
+)
 def test_smallest_sizes_keep_the_promise_and_fewer_filters_break_it(bits, data, epsilon, ceiling):
     window = data.draw(st.integers(1, min(bits, 10)))
     sizes = bounds.theorem4_sizes(bits, window, epsilon, ceiling=ceiling)
-    bound = bounds.theorem4(bits, window, sizes.cheapest_filters, sizes.cheapest_steps, ceiling=ceiling)
+    bound = bounds.theorem4(
+        bits, window, sizes.cheapest_filters, sizes.cheapest_steps, ceiling=ceiling
+    )
     assert bound.total <= epsilon * (1 + 1e-9)
     assert bound.conditions[0].met
     needed = readout.needed_filters(window, 0.05)
     assert sizes.filters > needed
     if sizes.filters - 1 > needed and sizes.filters < 1e12:
-        fewer = bounds.theorem4(bits, window, math.floor(sizes.filters * (1 - 1e-6)) - 1, 10**18, ceiling=ceiling)
+        fewer = bounds.theorem4(
+            bits, window, math.floor(sizes.filters * (1 - 1e-6)) - 1, 10**18, ceiling=ceiling
+        )
         assert fewer.drift + fewer.comparator > epsilon * (1 - 1e-5)
     # The cheapest pair is no dearer than its neighbours.
     for factor in (0.9, 1.1):
@@ -50,11 +59,14 @@ def test_smallest_sizes_keep_the_promise_and_fewer_filters_break_it(bits, data, 
         rest = bounds.theorem4(bits, window, q, 1, ceiling=ceiling)
         room = epsilon - rest.drift - rest.comparator
         if room > 0:
-            assert q * max(rest.descent / room, 1) >= sizes.cheapest_filters * (sizes.cheapest_steps - 1) * (1 - 1e-6)
+            assert q * max(rest.descent / room, 1) >= sizes.cheapest_filters * (
+                sizes.cheapest_steps - 1
+            ) * (1 - 1e-6)
 
 
 def test_corollary5_printed_sizes_do_not_make_theorem4_small_but_corrected_ones_do():
-    # With q = n³log²n/ε² the comparator term is 2k²/(log n)·ε, which grows with n; log⁴ n brings it down to a constant.
+    # With q = n³log²n/ε² the comparator term is 2k²/(log n)·ε, which grows with n; log⁴ n brings it
+    # down to a constant.
     n = 2.0 ** np.array([6, 12, 24])
     k = np.log2(n)
     sizes = bounds.corollary5(n, k, 0.1)
@@ -67,11 +79,20 @@ def test_corollary5_printed_sizes_do_not_make_theorem4_small_but_corrected_ones_
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bounds.theorem4(4, 5, 10, 10), r"the `window` of theorem4 must be an integer in \[1, 4\], got 5"),
-        (lambda: bounds.theorem4(4, 2, 0, 10), "the `filters` of theorem4 must be an integer >= 1, got 0"),
+        (
+            lambda: bounds.theorem4(4, 5, 10, 10),
+            r"the `window` of theorem4 must be an integer in \[1, 4\], got 5",
+        ),
+        (
+            lambda: bounds.theorem4(4, 2, 0, 10),
+            "the `filters` of theorem4 must be an integer >= 1, got 0",
+        ),
         (lambda: bounds.theorem4(4, 2, 10, 10, delta=0.0), "`delta`"),
         (lambda: hardness.theorem12(8, 9), "`window` of theorem12"),
-        (lambda: readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1, 1, 1], 3, 4), r"`start`.*\[0, 2\], got 3"),
+        (
+            lambda: readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1, 1, 1], 3, 4),
+            r"`start`.*\[0, 2\], got 3",
+        ),
         (lambda: readout.lemma6_readout(np.full((4, 2), 0.4), [1, 1, 1, 1], 0, 4), "`filters`"),
         (lambda: readout.lemma6_readout(np.full((4, 2), 0.5), [1, 1], 0, 4), "`table`.*4 signs"),
         (lambda: lemmas.theorem10([0.0, 0.0], 1.0, [1.0], 0.1), "`gradient_norms`"),
@@ -103,7 +124,10 @@ def test_lemma6_readout_is_exact_on_the_whole_cube(bits, data, seed):
         assert certificate.norm <= certificate.norm_bound
     # Independent evaluation, straight from the definition.
     x = readout.cube(bits)
-    h = sum(np.maximum(x[:, j : j + window] @ filters.T + (1 / window - 1), 0) @ certificate.readout[j] for j in range(bits - window + 1))
+    h = sum(
+        np.maximum(x[:, j : j + window] @ filters.T + (1 / window - 1), 0) @ certificate.readout[j]
+        for j in range(bits - window + 1)
+    )
     f = table[readout.pattern_index(x[:, start : start + window])]
     assert certificate.covered == bool(np.abs(h - f).max() < 1e-12)
 
@@ -113,7 +137,9 @@ def test_an_uncovered_pattern_shows_as_an_error_of_one():
     assert readout.lemma6_error(filters, [1, 1, 1, 1], 0, 3) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("filters", "window", "minimum"), [(5, 1, 2), (6, 2, 1), (9, 1, 3), (7, 2, 1)])
+@pytest.mark.parametrize(
+    ("filters", "window", "minimum"), [(5, 1, 2), (6, 2, 1), (9, 1, 3), (7, 2, 1)]
+)
 def test_exact_coverage_failure_equals_enumeration(filters, window, minimum):
     patterns_count = 2**window
     draws = np.indices((patterns_count,) * filters).reshape(filters, -1)
@@ -137,7 +163,9 @@ def test_measured_coverage_agrees_with_the_exact_probability_and_stays_below_del
     scarce = round(2**6 * math.log(2**6))
     covered = 1 - readout.coverage_failure(scarce, 6, minimum=1).exact
     assert covered == pytest.approx(math.exp(-1), abs=0.05)
-    assert readout.coverage_draws(scarce, 6, 4000).uncovered / 4000 == pytest.approx(1 - covered, abs=0.03)
+    assert readout.coverage_draws(scarce, 6, 4000).uncovered / 4000 == pytest.approx(
+        1 - covered, abs=0.03
+    )
 
 
 def test_lemma8_lemma9_and_theorem10_hold_along_a_run_of_gradient_descent():

@@ -1,4 +1,6 @@
-"""Exact population gradients: four methods against brute force and each other, the identity, the exact zeros."""
+"""Exact population gradients: four methods against brute force and each other, the identity, the
+exact zeros.
+"""
 
 import itertools
 import math
@@ -12,21 +14,35 @@ from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.theory.patterns import walsh
 from separatrix.theory.patterns.degree_mass import degree_mass, gaussian_degree_mass
 from separatrix.theory.patterns.fourier_gradient import fourier_gradient
-from separatrix.theory.patterns.gradient_separation import crossing, separation_row, separation_table
+from separatrix.theory.patterns.gradient_separation import (
+    crossing,
+    separation_row,
+    separation_table,
+)
 from separatrix.theory.patterns.hardness import support_average, theorem12
 from separatrix.theory.patterns.lattice_gradient import lattice_degree_mass, lattice_gradient
 from separatrix.theory.patterns.parity_gradient import cube_gradient
-from separatrix.theory.patterns.population_gradient import network_squared_norm, population_gradient, window_gradient
+from separatrix.theory.patterns.population_gradient import (
+    network_squared_norm,
+    population_gradient,
+    window_gradient,
+)
 from separatrix.theory.patterns.readout import cube
 from separatrix.theory.patterns.split_gradient import split_gradient
 from separatrix.theory.patterns.units import UnitActivation
 
-ACTIVATIONS = [UnitActivation("relu"), UnitActivation("clipped", ceiling=0.8), UnitActivation("tanh")]
+ACTIVATIONS = [
+    UnitActivation("relu"),
+    UnitActivation("clipped", ceiling=0.8),
+    UnitActivation("tanh"),
+]
 names = [activation.name for activation in ACTIVATIONS]
 
 
 def gaussian(units, bits, seed=0):
-    return np.random.default_rng([seed, units, bits]).standard_normal((units, bits)) / math.sqrt(bits)
+    return np.random.default_rng([seed, units, bits]).standard_normal((units, bits)) / math.sqrt(
+        bits
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -34,7 +50,10 @@ def gaussian(units, bits, seed=0):
 def test_walsh_hadamard_equals_the_definition(bits, seed):
     values = np.random.default_rng(seed).standard_normal(2**bits)
     x = cube(bits)
-    slow = [(values * x[:, list(s)].prod(1)).mean() for s in (tuple(i for i in range(bits) if mask >> i & 1) for mask in range(2**bits))]
+    slow = [
+        (values * x[:, list(s)].prod(1)).mean()
+        for s in (tuple(i for i in range(bits) if mask >> i & 1) for mask in range(2**bits))
+    ]
     np.testing.assert_allclose(walsh.walsh_hadamard(values), slow, atol=1e-13)
     # Parseval, degree by degree.
     profile = walsh.degree_sums(walsh.walsh_hadamard(values) ** 2)
@@ -46,7 +65,9 @@ def test_walsh_hadamard_takes_batches_and_refuses_what_does_not_fit():
     np.testing.assert_allclose(walsh.walsh_hadamard(batch)[2, 1], walsh.walsh_hadamard(batch[2, 1]))
     with pytest.raises(ParameterError, match="2\\^n"):
         walsh.walsh_hadamard(np.ones(6))
-    with pytest.raises(SeparatrixError, match=r"cannot enumerate 2\^25 inputs .*use `fourier_gradient`"):
+    with pytest.raises(
+        SeparatrixError, match=r"cannot enumerate 2\^25 inputs .*use `fourier_gradient`"
+    ):
         cube_gradient(np.ones((1, 25)), 0.0, [0], ACTIVATIONS[0])
 
 
@@ -66,10 +87,14 @@ def test_enumeration_equals_the_gradient_of_the_hinge_loss(activation):
     for i, j in itertools.product(range(q), range(n)):
         change = np.zeros((q, n))
         change[i, j] = step
-        assert (loss(w + change, u) - loss(w - change, u)) / (2 * step) == pytest.approx(gradient.first_layer[i, j], abs=1e-8)
+        assert (loss(w + change, u) - loss(w - change, u)) / (2 * step) == pytest.approx(
+            gradient.first_layer[i, j], abs=1e-8
+        )
     for i in range(q):
         change = step * np.eye(q)[i]
-        assert (loss(w, u + change) - loss(w, u - change)) / (2 * step) == pytest.approx(gradient.readout[i], abs=1e-8)
+        assert (loss(w, u + change) - loss(w, u - change)) / (2 * step) == pytest.approx(
+            gradient.readout[i], abs=1e-8
+        )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
@@ -83,11 +108,17 @@ def test_the_identity_of_theorem12_holds_to_machine_precision(activation, bits):
         direct = (spectrum[masks[:, None] ^ (1 << np.arange(bits))] ** 2).sum(1).mean()
         profile = walsh.degree_profile(w[0], b, activation)
         value = walsh.degree_profile(w[0], b, activation, derivative=False)
-        average = support_average(bits, k, profile[k - 1], profile[k + 1] if k < bits else 0.0, value[k])
+        average = support_average(
+            bits, k, profile[k - 1], profile[k + 1] if k < bits else 0.0, value[k]
+        )
         assert average.first_layer == pytest.approx(direct, rel=1e-11)
         readout = walsh.walsh_hadamard(activation.value(walsh.preactivations(w[0], b)))
         assert average.readout == pytest.approx((readout[masks] ** 2).mean(), rel=1e-11)
-        assert average.first_layer <= theorem12(bits, k).sharper * (1 + 1e-12) <= theorem12(bits, k).first_layer * (1 + 1e-11)
+        assert (
+            average.first_layer
+            <= theorem12(bits, k).sharper * (1 + 1e-12)
+            <= theorem12(bits, k).first_layer * (1 + 1e-11)
+        )
 
 
 def test_the_sharper_bound_is_attained_when_all_mass_sits_at_degree_k_minus_1():
@@ -100,7 +131,9 @@ def test_the_sharper_bound_is_attained_when_all_mass_sits_at_degree_k_minus_1():
 def test_fourier_sum_agrees_with_enumeration_within_its_stated_error(activation, bits, window):
     w, b = gaussian(6, bits), np.array([0.0, 0.3, -0.7, 1.5, 0.05, -0.2])
     support = np.arange(window) + (bits - window) // 2
-    exact, fourier = (run(w, b, support, activation, 0.5) for run in (cube_gradient, fourier_gradient))
+    exact, fourier = (
+        run(w, b, support, activation, 0.5) for run in (cube_gradient, fourier_gradient)
+    )
     error = np.abs(fourier.first_layer - exact.first_layer).max(1)
     assert np.all(error <= fourier.first_layer_error + 1e-15)
     assert np.all(np.abs(fourier.readout - exact.readout) <= fourier.readout_error + 1e-15)
@@ -117,8 +150,15 @@ def test_split_enumeration_is_exact_and_confirms_the_fourier_sum_beyond_the_cube
     np.testing.assert_allclose(split.readout, exact.readout, atol=1e-15)
     w = gaussian(3, 30)
     support = np.arange(7, 12)
-    split, fourier = split_gradient(w, 0.3, support, activation), fourier_gradient(w, 0.3, support, activation)
-    assert np.abs(split.first_layer - fourier.first_layer).max() <= fourier.first_layer_error.max() < 1e-5
+    split, fourier = (
+        split_gradient(w, 0.3, support, activation),
+        fourier_gradient(w, 0.3, support, activation),
+    )
+    assert (
+        np.abs(split.first_layer - fourier.first_layer).max()
+        <= fourier.first_layer_error.max()
+        < 1e-5
+    )
     assert np.abs(split.readout - fourier.readout).max() <= fourier.readout_error.max() < 1e-8
     with pytest.raises(SeparatrixError, match="use `fourier_gradient`"):
         split_gradient(gaussian(1, 50), 0.0, [0], activation)
@@ -126,17 +166,28 @@ def test_split_enumeration_is_exact_and_confirms_the_fourier_sum_beyond_the_cube
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
 @pytest.mark.parametrize(("bits", "window"), [(4, 1), (7, 3), (8, 4), (12, 5), (9, 9)])
-def test_lattice_sum_agrees_with_enumeration_also_where_inputs_hit_the_kink(activation, bits, window):
+def test_lattice_sum_agrees_with_enumeration_also_where_inputs_hit_the_kink(
+    activation, bits, window
+):
     rng = np.random.default_rng(bits)
-    for size, bias in itertools.product((1 / window, 1 / math.sqrt(bits)), (0.0, 1 / window - 1, 0.3)):
+    for size, bias in itertools.product(
+        (1 / window, 1 / math.sqrt(bits)), (0.0, 1 / window - 1, 0.3)
+    ):
         w = rng.choice([-size, size], (3, bits))
-        exact, lattice = (run(w, bias, np.arange(window), activation) for run in (cube_gradient, lattice_gradient))
-        assert np.all(np.abs(lattice.first_layer - exact.first_layer).max(1) <= lattice.first_layer_error + 1e-15)
+        exact, lattice = (
+            run(w, bias, np.arange(window), activation) for run in (cube_gradient, lattice_gradient)
+        )
+        assert np.all(
+            np.abs(lattice.first_layer - exact.first_layer).max(1)
+            <= lattice.first_layer_error + 1e-15
+        )
         assert np.all(np.abs(lattice.readout - exact.readout) <= lattice.readout_error + 1e-15)
         assert np.all(exact.exact_zero[lattice.exact_zero])
         for degree in (0, 1, window):
             mass = lattice_degree_mass(bits, size, bias, degree, activation)
-            assert mass == pytest.approx(walsh.degree_profile(w[0], bias, activation)[degree], abs=1e-14)
+            assert mass == pytest.approx(
+                walsh.degree_profile(w[0], bias, activation)[degree], abs=1e-14
+            )
 
 
 def test_lattice_sum_equals_exact_integer_arithmetic_at_many_bits():
@@ -145,9 +196,13 @@ def test_lattice_sum_equals_exact_integer_arithmetic_at_many_bits():
     total = 0
     for r in range(n + 1):
         if size * (n - 2 * r) + bias > 0:
-            total += sum((-1) ** i * math.comb(d, i) * math.comb(n - d, r - i) for i in range(min(d, r) + 1))
+            total += sum(
+                (-1) ** i * math.comb(d, i) * math.comb(n - d, r - i) for i in range(min(d, r) + 1)
+            )
     exact = total / 2**n
-    gradient = lattice_gradient(np.full((1, n), size), bias, np.arange(d + 1), UnitActivation("relu"))
+    gradient = lattice_gradient(
+        np.full((1, n), size), bias, np.arange(d + 1), UnitActivation("relu")
+    )
     assert gradient.first_layer[0, 0] == pytest.approx(-exact, rel=1e-10)
 
 
@@ -163,7 +218,12 @@ def test_lattice_and_fourier_agree_at_thousands_of_bits_for_a_smooth_unit():
 
 def test_exact_zeros_are_exactly_zero_and_flagged_by_every_method():
     relu, tanh = UnitActivation("relu"), UnitActivation("tanh")
-    for run, bits in ((cube_gradient, 9), (split_gradient, 9), (fourier_gradient, 9), (fourier_gradient, 500)):
+    for run, bits in (
+        (cube_gradient, 9),
+        (split_gradient, 9),
+        (fourier_gradient, 9),
+        (fourier_gradient, 500),
+    ):
         gradient = run(gaussian(2, bits), np.array([0.0, 0.2]), np.arange(3), relu)
         assert gradient.exact_zero.tolist() == [True, False]
         assert not gradient.first_layer[0].any()
@@ -172,23 +232,34 @@ def test_exact_zeros_are_exactly_zero_and_flagged_by_every_method():
     assert fourier_gradient(gaussian(1, 100), 0.0, np.arange(4), tanh).exact_zero.all()
     assert not fourier_gradient(gaussian(1, 100), 0.0, np.arange(4), relu).exact_zero.any()
     # k = 1 keeps the constant 1/2 at degree 0.
-    assert fourier_gradient(gaussian(1, 100), 0.0, [3], relu).first_layer[0, 3] == pytest.approx(-0.5)
+    assert fourier_gradient(gaussian(1, 100), 0.0, [3], relu).first_layer[0, 3] == pytest.approx(
+        -0.5
+    )
     # Even n and weights of one size: inputs hit the kink, so the value at the kink decides.
     even = np.full((1, 8), 1 / math.sqrt(8))
     assert not lattice_gradient(even, 0.0, np.arange(3), relu).exact_zero.any()
-    assert lattice_gradient(even, 0.0, np.arange(3), UnitActivation("relu", at_kink=0.5)).exact_zero.all()
+    assert lattice_gradient(
+        even, 0.0, np.arange(3), UnitActivation("relu", at_kink=0.5)
+    ).exact_zero.all()
     # A clipped unit is symmetric about the bias ceiling/2: even windows have no gradient there.
     clipped = UnitActivation("clipped", ceiling=1.0)
     assert fourier_gradient(gaussian(1, 60), 0.5, np.arange(4), clipped).exact_zero.all()
-    np.testing.assert_allclose(cube_gradient(gaussian(1, 10), 0.5, np.arange(4), clipped).first_layer, 0, atol=1e-15)
+    np.testing.assert_allclose(
+        cube_gradient(gaussian(1, 10), 0.5, np.arange(4), clipped).first_layer, 0, atol=1e-15
+    )
 
 
 def test_zero_weights_inside_and_outside_the_support_are_safe():
     w = gaussian(1, 10)
     w[0, [2, 7]] = 0.0
     for activation in ACTIVATIONS:
-        exact, fourier = (run(w, 0.3, [1, 2, 3], activation) for run in (cube_gradient, fourier_gradient))
-        assert np.abs(exact.first_layer - fourier.first_layer).max() <= fourier.first_layer_error.max() + 1e-15
+        exact, fourier = (
+            run(w, 0.3, [1, 2, 3], activation) for run in (cube_gradient, fourier_gradient)
+        )
+        assert (
+            np.abs(exact.first_layer - fourier.first_layer).max()
+            <= fourier.first_layer_error.max() + 1e-15
+        )
 
 
 def test_gradients_that_underflow_keep_their_logarithm():
@@ -208,7 +279,9 @@ def test_degree_mass_agrees_with_the_cube_and_with_its_gaussian_limit(activation
     assert mass.error[:4].max() < 0.05
     w = gaussian(1, 3000)[0]
     mass = degree_mass(w, 0.3, 6, activation, derivative=derivative)
-    limit = gaussian_degree_mass(float(np.linalg.norm(w)), 0.3, 6, activation, derivative=derivative)
+    limit = gaussian_degree_mass(
+        float(np.linalg.norm(w)), 0.3, 6, activation, derivative=derivative
+    )
     np.testing.assert_allclose(mass.mass, limit, rtol=0.02, atol=1e-4)
     assert mass.error.max() < 1e-6
 
@@ -220,7 +293,9 @@ def test_degree_mass_is_what_random_supports_average_to():
     expected = support_average(n, k, mass[k - 1], mass[k + 1]).first_layer
     rng = np.random.default_rng(0)
     # Permuting the weights is permuting the support.
-    draws = fourier_gradient(np.stack([rng.permutation(w) for _ in range(600)]), 0.4, np.arange(k), relu).squared
+    draws = fourier_gradient(
+        np.stack([rng.permutation(w) for _ in range(600)]), 0.4, np.arange(k), relu
+    ).squared
     assert abs(draws.mean() - expected) < 5 * draws.std() / math.sqrt(600)
 
 
@@ -251,12 +326,16 @@ def test_population_gradient_picks_a_method_and_all_methods_agree():
     sign = np.full((1, 15), 1 / math.sqrt(15))
     assert population_gradient(sign, 0.3, [0, 1], relu).method == "lattice"
     assert population_gradient(gaussian(2, 30), 0.3, [0, 1], relu).method == "split"
-    assert population_gradient(gaussian(2, 30), 0.3, [0, 1], UnitActivation("tanh")).method == "fourier"
+    assert (
+        population_gradient(gaussian(2, 30), 0.3, [0, 1], UnitActivation("tanh")).method
+        == "fourier"
+    )
     for method in ("enumeration", "lattice"):
         np.testing.assert_allclose(
             population_gradient(sign, 0.3, [0, 1], relu, method=method).first_layer,
-            population_gradient(sign, 0.3, [0, 1], relu).first_layer, atol=1e-15,
-        )  # fmt: skip
+            population_gradient(sign, 0.3, [0, 1], relu).first_layer,
+            atol=1e-15,
+        )
     with pytest.raises(ParameterError, match="one of 'auto'"):
         population_gradient(sign, 0.3, [0, 1], relu, method="sample")
     with pytest.raises(ParameterError, match=r"`support`.*distinct indices in \[0, 14\]"):
@@ -264,8 +343,12 @@ def test_population_gradient_picks_a_method_and_all_methods_agree():
 
 
 @pytest.mark.parametrize("initialisation", ["gaussian", "sign", "theorem4"])
-def test_theorem12_holds_in_the_separation_table_and_the_signal_dies_faster_than_any_polynomial(initialisation):
-    rows = separation_table([16, 64, 256, 1024], UnitActivation("clipped"), None, initialisation, draws=4, plain_draws=4)
+def test_theorem12_holds_in_the_separation_table_and_the_signal_dies_faster_than_any_polynomial(
+    initialisation,
+):
+    rows = separation_table(
+        [16, 64, 256, 1024], UnitActivation("clipped"), None, initialisation, draws=4, plain_draws=4
+    )
     for row in rows:
         assert row.full.high <= row.sharper <= row.paper
         assert row.full_readout.high <= row.paper_readout

@@ -17,7 +17,10 @@ from separatrix.theory.patterns.readout import pattern_index
 def consistent(x, y, support):
     """A set of bits explains the labels when no pattern has both."""
     seen = {}
-    return all(seen.setdefault(tuple(row), label) == label for row, label in zip(x[:, support].tolist(), y.tolist()))
+    return all(
+        seen.setdefault(tuple(row), label) == label
+        for row, label in zip(x[:, support].tolist(), y.tolist())
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,7 +104,11 @@ def test_real_sizes_run_fast():
         (lambda x: junta_search(x, x[:, 0], 0), ParameterError, "`window`"),
         (lambda x: junta_search(x, x[:5, 0], 1), ParameterError, "`y`"),
         (lambda x: junta_search(x * 2, x[:, 0], 1), ParameterError, "`x`"),
-        (lambda x: junta_search(x, x[:, 0], 12), SeparatrixError, "too many to search .*use window_search"),
+        (
+            lambda x: junta_search(x, x[:, 0], 12),
+            SeparatrixError,
+            "too many to search .*use window_search",
+        ),
         (lambda x: window_search(x, x[:, 0], 21), ParameterError, "`window`"),
     ],
 )

@@ -1,4 +1,6 @@
-"""`separatrix audit` and `separatrix calibrate`: what the lower bounds and the intervals rest on, checked on demand."""
+"""`separatrix audit` and `separatrix calibrate`: what the lower bounds and the intervals rest on,
+checked on demand.
+"""
 
 import json as json_
 from typing import Annotated
@@ -10,13 +12,21 @@ LEARNER_NAMES = "sgd, adam, rmsprop, adadelta"
 
 
 def audit(
-    network: Annotated[list[str], typer.Option("--network", help=f"Only this one of {NETWORK_NAMES} (may be repeated).")] = [],  # noqa: B006
-    learner: Annotated[list[str], typer.Option("--learner", help=f"Only this one of {LEARNER_NAMES} (may be repeated).")] = [],  # noqa: B006
+    network: Annotated[
+        list[str],
+        typer.Option("--network", help=f"Only this one of {NETWORK_NAMES} (may be repeated)."),
+    ] = [],  # noqa: B006
+    learner: Annotated[
+        list[str],
+        typer.Option("--learner", help=f"Only this one of {LEARNER_NAMES} (may be repeated)."),
+    ] = [],  # noqa: B006
     patches: Annotated[int, typer.Option("--patches", min=1, max=64)] = 6,
     dimension: Annotated[int, typer.Option("--dimension", min=1, max=64)] = 5,
     samples: Annotated[int, typer.Option("--samples", min=1, max=10**6)] = 200,
     steps: Annotated[int, typer.Option("--steps", min=1, max=10**5)] = 60,
-    draws: Annotated[int, typer.Option("--draws", min=1, max=10**4, help="Random group elements and starts.")] = 8,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, max=10**4, help="Random group elements and starts.")
+    ] = 8,
     seed: Annotated[int, typer.Option("--seed", min=0, max=10**6)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -31,7 +41,9 @@ def audit(
     from separatrix.studies.signal.recipes import NETWORKS
     from separatrix.studies.symmetry import EQUIVARIANT, GROUPS
 
-    settings = EquivarianceSettings(patches, dimension, samples=samples, steps=steps, draws=draws, seed=seed)
+    settings = EquivarianceSettings(
+        patches, dimension, samples=samples, steps=steps, draws=draws, seed=seed
+    )
     pairs = [(each, how) for each in network or NETWORKS for how in learner or LEARNERS]
     rows = []
     with progress_bar(json) as show:
@@ -40,8 +52,22 @@ def audit(
                 show("audit", done, len(pairs))
             for group, gaps in gaps_of(settings, each, how).items():
                 below = sum(gap < EQUIVARIANT for gap in gaps)
-                said = "yes" if below == len(gaps) else "no" if not below else f"in {below} of {len(gaps)} draws"
-                rows.append({"network": each, "learner": how, "group": group, "gaps": gaps, "equivariant": said})
+                said = (
+                    "yes"
+                    if below == len(gaps)
+                    else "no"
+                    if not below
+                    else f"in {below} of {len(gaps)} draws"
+                )
+                rows.append(
+                    {
+                        "network": each,
+                        "learner": how,
+                        "group": group,
+                        "gaps": gaps,
+                        "equivariant": said,
+                    }
+                )
     if json:
         print(json_.dumps({"line": EQUIVARIANT, "groups": GROUPS, "rows": rows}, indent=1))
         return
@@ -50,19 +76,33 @@ def audit(
         table.add_column(column)
     for row in rows:
         middle = median_interval(row["gaps"])
-        table.add_row(row["network"], row["learner"], row["group"], interval(middle.estimate, middle.low, middle.high), row["equivariant"])
+        table.add_row(
+            row["network"],
+            row["learner"],
+            row["group"],
+            interval(middle.estimate, middle.low, middle.high),
+            row["equivariant"],
+        )
     terminal().print(table)
-    print(f"gap: relative distance of the two predictors on fresh inputs; below {EQUIVARIANT:g} in every draw counts as equivariant")
+    print(
+        f"gap: relative distance of the two predictors on fresh inputs; below {EQUIVARIANT:g} in every draw counts as equivariant"
+    )
 
 
 def calibrate(
-    studies: Annotated[int, typer.Option("--studies", min=1, max=10**6, help="Simulated studies a scenario.")] = 500,
+    studies: Annotated[
+        int, typer.Option("--studies", min=1, max=10**6, help="Simulated studies a scenario.")
+    ] = 500,
     seed: Annotated[int, typer.Option("--seed", min=0, max=10**6)] = 0,
-    scenario: Annotated[list[str], typer.Option("--scenario", help="Only this scenario (may be repeated).")] = [],  # noqa: B006
+    scenario: Annotated[
+        list[str], typer.Option("--scenario", help="Only this scenario (may be repeated).")
+    ] = [],  # noqa: B006
 ) -> None:
-    """Simulate studies of learners with known thresholds and laws: how often are intervals and verdicts right?
+    """Simulate studies of learners with known thresholds and laws: how often are intervals and
+    verdicts right?
 
-    The whole table takes about a quarter of an hour on one core. Exit status 1: a row lies outside the range wanted of it.
+    The whole table takes about a quarter of an hour on one core. Exit status 1: a row lies outside
+    the range wanted of it.
     """
     from separatrix.inference.coverage import print_table
 

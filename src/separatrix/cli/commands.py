@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +27,9 @@ from separatrix.engine import Cluster, Lab, Plan, Shard
 from separatrix.errors import SeparatrixError, check_choice
 from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs, run_shard
 
-ENDING = 6.0  # seconds from the last look at the clock to the prompt: a chunk and its program, conclusions, a report
+# Seconds from the last look at the clock to the prompt: a chunk and its program, conclusions, a
+# report
+ENDING = 6.0
 COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
 
 
@@ -44,7 +53,9 @@ class Where:
         if self.engine == "dask":
             return Cluster(self.scheduler or None, shared=self.ledger == "shared")
         if self.scheduler or self.ledger != "driver":
-            raise SeparatrixError("--scheduler and --ledger belong to --engine dask; add it, or leave them out")
+            raise SeparatrixError(
+                "--scheduler and --ledger belong to --engine dask; add it, or leave them out"
+            )
         return None
 
     def share(self) -> Shard | None:
@@ -89,12 +100,15 @@ def seconds_from(text: str) -> float | None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", text.strip())
     if not match or float(match[1]) == 0:
-        raise SeparatrixError(f"a budget must be a positive time such as 90s, 2m or 1h, got {text!r}")
+        raise SeparatrixError(
+            f"a budget must be a positive time such as 90s, 2m or 1h, got {text!r}"
+        )
     return float(match[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[match[2]]
 
 
 def seconds_for_trials(budget: float | None) -> float | None:
-    """How much of a budget is for trials: the rest is kept for the last chunk to end, for conclusions and for the report.
+    """How much of a budget is for trials: the rest is kept for the last chunk to end, for
+    conclusions and for the report.
 
     >>> seconds_for_trials(60.0), seconds_for_trials(4.0), seconds_for_trials(None)
     (54.0, 2.0, None)
@@ -103,7 +117,8 @@ def seconds_for_trials(budget: float | None) -> float | None:
 
 
 def terminal(stderr: bool = False) -> Console:
-    """A console that honours NO_COLOR and pipes; what is not a terminal gets wide lines without colour.
+    """A console that honours NO_COLOR and pipes; what is not a terminal gets wide lines without
+    colour.
 
     >>> terminal(stderr=True).stderr
     True
@@ -111,7 +126,11 @@ def terminal(stderr: bool = False) -> Console:
     # NO_COLOR alone would still leave bold headings, which are escape codes too.
     colours = None if os.environ.get("NO_COLOR") else "auto"
     console = Console(stderr=stderr, highlight=False, color_system=colours)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, color_system=colours, width=160)
+    return (
+        console
+        if console.is_terminal
+        else Console(stderr=stderr, highlight=False, color_system=colours, width=160)
+    )
 
 
 @contextmanager
@@ -126,8 +145,20 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
     if quiet or not console.is_terminal:
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    with Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+    )
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as bar:
         shown: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
@@ -143,10 +174,20 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
 def list_studies(as_json: bool) -> None:
     """Print the studies and the claims they decide."""
     if as_json:
-        print(json.dumps([
-            {"name": s.name, "title": s.title, "summary": s.summary, "claims": [dataclasses.asdict(c) for c in s.claims]}
-            for s in STUDIES.values()
-        ], indent=1))  # fmt: skip
+        print(
+            json.dumps(
+                [
+                    {
+                        "name": s.name,
+                        "title": s.title,
+                        "summary": s.summary,
+                        "claims": [dataclasses.asdict(c) for c in s.claims],
+                    }
+                    for s in STUDIES.values()
+                ],
+                indent=1,
+            )
+        )
         return
     table = Table(box=None, pad_edge=False)
     for column in ("study", "claims", "what it does"):
@@ -176,7 +217,9 @@ def run_request(request: Request) -> None:
                 print_shard(run_shard(run, lab), shard, request.json)
                 return
             claims = run_jobs(run, lab, request.scale, request.seed, command)
-    from separatrix.report import write_report  # not before: drawing takes a second to import, and workers would wait for it
+    from separatrix.report import (
+        write_report,  # not before: drawing takes a second to import, and workers would wait for it
+    )
 
     page = write_report(request.folder)
     if request.json:
@@ -188,7 +231,11 @@ def run_request(request: Request) -> None:
         for remark in lab.notes:
             note.print(f"{remark.severity}: {remark.message}")
         done = f"{lab.tally.trials} trials run, {lab.tally.programs} programs compiled"
-        rest = "" if lab.complete else "; the budget ended before all trials were run: the same command with more time goes on"
+        rest = (
+            ""
+            if lab.complete
+            else "; the budget ended before all trials were run: the same command with more time goes on"
+        )
         note.print(f"{done}{rest}")
 
 
@@ -199,11 +246,15 @@ def print_shard(missing: dict[str, int], shard: Shard, as_json: bool) -> None:
         return
     for name, count in missing.items():
         whole = "every trial is there: run the same command without --shard for the verdicts"
-        print(f"{name}, shard {shard}: {f'{count} trials are missing before it can go on' if count else whole}")
+        print(
+            f"{name}, shard {shard}: {f'{count} trials are missing before it can go on' if count else whole}"
+        )
 
 
 def rewrite_report(folder: str, evidence: str, as_json: bool, quiet: bool) -> None:
-    """Write the report of a folder anew, and what is worth keeping of it where that is wanted, and print its claims."""
+    """Write the report of a folder anew, and what is worth keeping of it where that is wanted, and
+    print its claims.
+    """
     from separatrix.report import write_evidence, write_report
 
     page = write_report(Path(folder))
@@ -239,12 +290,27 @@ def print_plan(plans: dict[str, Plan], as_json: bool) -> None:
         print(json.dumps({name: plan.describe() for name, plan in plans.items()}, indent=1))
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("study", "device", "workers", "trials", "programs", "GFLOP", "MiB a worker", "seconds (estimate)"):
+    for column in (
+        "study",
+        "device",
+        "workers",
+        "trials",
+        "programs",
+        "GFLOP",
+        "MiB a worker",
+        "seconds (estimate)",
+    ):
         table.add_column(column, justify="left" if column in ("study", "device") else "right")
     for name, plan in plans.items():
         time = f"{'at most ' if plan.at_most else ''}{plan.seconds:.1f}"
         table.add_row(
-            *(name, plan.device.platform, str(plan.device.workers), str(plan.trials), str(plan.programs)),
+            *(
+                name,
+                plan.device.platform,
+                str(plan.device.workers),
+                str(plan.trials),
+                str(plan.programs),
+            ),
             *(f"{plan.flops / 1e9:.1f}", f"{plan.bytes / 2**20:.1f}", time),
         )
     terminal().print(table)
@@ -261,5 +327,9 @@ def _about(plans: list[Plan]) -> list[str]:
     if any(plan.at_most for plan in plans):
         said.append("at most: trials may stop before their last step")
     measured = all(plan.device.speed.measured for plan in plans)
-    said.append("calibrated on this machine" if measured else "not calibrated: `separatrix doctor --calibrate` measures this machine")
+    said.append(
+        "calibrated on this machine"
+        if measured
+        else "not calibrated: `separatrix doctor --calibrate` measures this machine"
+    )
     return said

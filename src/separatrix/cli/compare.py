@@ -10,7 +10,9 @@ MOST = 40  # lines of moved numbers on a terminal; --json has all
 
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A folder of results or of evidence.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one: another seed, device or version.")],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="Another one: another seed, device or version.")
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say which verdicts and numbers of two runs differ beyond their intervals."""
@@ -45,9 +47,12 @@ def _print(found: Any) -> None:
     out.print(about)
     out.print()
     if found.settings:
-        names = ", ".join(name for name, _, _ in found.settings[:6]) + (", …" if len(found.settings) > 6 else "")
+        names = ", ".join(name for name, _, _ in found.settings[:6]) + (
+            ", …" if len(found.settings) > 6 else ""
+        )
         out.print(
-            f"{len(found.settings)} settings differ ({names}), so numbers of the same name may be of different experiments.", markup=False
+            f"{len(found.settings)} settings differ ({names}), so numbers of the same name may be of different experiments.",
+            markup=False,
         )
         out.print()
     if found.verdicts:
@@ -69,7 +74,11 @@ def _print(found: Any) -> None:
         out.print()
     chance = expected_by_chance(found.numbers)
     for rule, count in found.counts.items():
-        by_chance = f"; about {chance[rule]:.1f} by chance if nothing differed" if rule in chance and found.numbers else ""
+        by_chance = (
+            f"; about {chance[rule]:.1f} by chance if nothing differed"
+            if rule in chance and found.numbers
+            else ""
+        )
         out.print(f"{count} of {len(found.numbers)} {rule}: {RULES[rule]}{by_chance}")
     for side, names in (("A", found.only_a), ("B", found.only_b)):
         if names:

@@ -7,7 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(name="data", help="Fetch and list data sets of real images.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    name="data",
+    help="Fetch and list data sets of real images.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
@@ -16,7 +21,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 @app.command("get")
 def get_data(
     name: Annotated[str, typer.Argument(help="mnist, fashion-mnist or cifar10.")],
-    source: Annotated[str, typer.Option("--from", metavar="FOLDER", help="Read the files from this folder, do not fetch them.")] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="FOLDER", help="Read the files from this folder, do not fetch them."
+        ),
+    ] = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -26,9 +36,20 @@ def get_data(
     with _progress(quiet or json) as show:
         found = get(name, source or None, show)
     if json:
-        print(as_text.dumps({"name": found.name, "digest": found.digest, "folder": str(data_folder() / found.name)}, indent=1))
+        print(
+            as_text.dumps(
+                {
+                    "name": found.name,
+                    "digest": found.digest,
+                    "folder": str(data_folder() / found.name),
+                },
+                indent=1,
+            )
+        )
     elif not quiet:
-        print(f"{found.name}: {len(found.train_x)} training and {len(found.test_x)} test images in {data_folder() / found.name}")
+        print(
+            f"{found.name}: {len(found.train_x)} training and {len(found.test_x)} test images in {data_folder() / found.name}"
+        )
 
 
 @app.command("list")
@@ -54,11 +75,29 @@ def listing() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, title in EMBEDDED.items():
         found = load(name)
-        size = found.train_x.nbytes + found.train_y.nbytes + found.test_x.nbytes + found.test_y.nbytes
-        rows.append({"name": name, "status": "embedded", "bytes": size, "digest": found.digest, "title": title})
+        size = (
+            found.train_x.nbytes + found.train_y.nbytes + found.test_x.nbytes + found.test_y.nbytes
+        )
+        rows.append(
+            {
+                "name": name,
+                "status": "embedded",
+                "bytes": size,
+                "digest": found.digest,
+                "title": title,
+            }
+        )
     for entry in CATALOGUE.values():
         status = "here" if entry.name in there else "absent"
-        rows.append({"name": entry.name, "status": status, "bytes": entry.bytes, "digest": entry.digest, "title": entry.title})
+        rows.append(
+            {
+                "name": entry.name,
+                "status": status,
+                "bytes": entry.bytes,
+                "digest": entry.digest,
+                "title": entry.title,
+            }
+        )
     return rows
 
 
@@ -66,13 +105,26 @@ def listing() -> list[dict[str, Any]]:
 def _progress(quiet: bool) -> Iterator[Any]:
     """A function that shows bytes on a terminal's standard error, or None."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         shown: dict[str, Any] = {}
 

@@ -12,49 +12,90 @@ import typer
 def diagnose(
     data: Annotated[
         str,
-        typer.Argument(help="A file (.npz, .npy, .csv, .parquet, idx), a folder of pictures, or a name such as mnist. [default: digits]"),
+        typer.Argument(
+            help="A file (.npz, .npy, .csv, .parquet, idx), a folder of pictures, or a name such as mnist. [default: digits]"
+        ),
     ] = "digits",
-    label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of a table that holds the labels.")] = "",
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="TIME", help="How long to work, as in 60s or 2m; more time tightens the intervals.")
-    ] = "55s",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives other splits and networks.")] = 0,
-    field: Annotated[int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")] = 0,
-    margin: Annotated[float, typer.Option("--margin", help="The smallest gain that counts, in points of a hundred.")] = 1.0,
-    out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="Where results go; the same folder resumes. [default: results/diagnose-DATA]")
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label", metavar="COLUMN", help="The column of a table that holds the labels."
+        ),
     ] = "",
-    export: Annotated[str, typer.Option("--export", metavar="FILE", help="Write the recommended network as Equinox code.")] = "",
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="How long to work, as in 60s or 2m; more time tightens the intervals.",
+        ),
+    ] = "55s",
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", min=0, max=10**6, help="Another seed gives other splits and networks."
+        ),
+    ] = 0,
+    field: Annotated[
+        int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")
+    ] = 0,
+    margin: Annotated[
+        float,
+        typer.Option("--margin", help="The smallest gain that counts, in points of a hundred."),
+    ] = 1.0,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where results go; the same folder resumes. [default: results/diagnose-DATA]",
+        ),
+    ] = "",
+    export: Annotated[
+        str,
+        typer.Option(
+            "--export", metavar="FILE", help="Write the recommended network as Equinox code."
+        ),
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the diagnosis as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
-    workers: Annotated[int, typer.Option("--workers", min=-1, help="Threads; -1 is one a core.")] = -1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=-1, help="Threads; -1 is one a core.")
+    ] = -1,
 ) -> None:
-    """Say whether local windows and shared weights would pay on labelled data, with intervals and reasons."""
+    """Say whether local windows and shared weights would pay on labelled data, with intervals and
+    reasons.
+    """
     import time
 
     begin = time.monotonic()
     from separatrix.cli.commands import progress_bar, seconds_from
     from separatrix.data.labelled import read_labelled
-    from separatrix.engine import Lab
-    from separatrix.engine.store.ledger import explained
-    from separatrix.errors import check_number
-    from separatrix.report import write_report
     from separatrix.diagnose import Settings
     from separatrix.diagnose.api import conclude
     from separatrix.diagnose.bench import Bench
     from separatrix.diagnose.export import export_code
     from separatrix.diagnose.page import write_outcome
     from separatrix.diagnose.sights import sight
+    from separatrix.engine import Lab
+    from separatrix.engine.store.ledger import explained
+    from separatrix.errors import check_number
+    from separatrix.report import write_report
 
     check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in points, as it was given
-    settings = Settings(seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100)
+    settings = Settings(
+        seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100
+    )
     _writable(export)
     rows = read_labelled(data, label=label or None)
     if field:  # what cannot work should fail before anything is written
         sight(rows.shape, field)
     folder = Path(out or f"results/diagnose-{_slug(Path(data).stem or 'data')}")
     command = shlex.join(["separatrix", *sys.argv[1:]])
-    with progress_bar(quiet or json) as show, Lab(folder, None if workers < 0 else workers, progress=show, command=command) as lab:
+    with (
+        progress_bar(quiet or json) as show,
+        Lab(folder, None if workers < 0 else workers, progress=show, command=command) as lab,
+    ):
         bench = Bench(rows, settings, lab, begin)
         found = conclude(bench)
         write_outcome(bench, found, command)
@@ -88,18 +129,32 @@ def summary(found: Any) -> list[str]:
     lines += [f"  {reason}" for reason in found.reasons[:5]]
     if found.labels_saved is not None:
         saved = found.labels_saved
-        lines.append(f"labels saved, {saved.network} against {saved.against} at {100 * saved.target:.1f} %: {saved} times fewer")
-    top = {arm: points(curve[-1][1]) for arm, curve in found.accuracy.items() if curve and "," not in arm}
+        lines.append(
+            f"labels saved, {saved.network} against {saved.against} at {100 * saved.target:.1f} %: {saved} times fewer"
+        )
+    top = {
+        arm: points(curve[-1][1])
+        for arm, curve in found.accuracy.items()
+        if curve and "," not in arm
+    }
     if top:
-        lines.append(f"{about['unit']} in % at {about['ladder'][-1]} labels: " + ", ".join(f"{arm} {text}" for arm, text in top.items()))
+        lines.append(
+            f"{about['unit']} in % at {about['ladder'][-1]} labels: "
+            + ", ".join(f"{arm} {text}" for arm, text in top.items())
+        )
     if found.baselines:
-        lines.append("baselines: " + ", ".join(f"{name} {100 * i.estimate:.1f}" for name, i in found.baselines.items()))
+        lines.append(
+            "baselines: "
+            + ", ".join(f"{name} {100 * i.estimate:.1f}" for name, i in found.baselines.items())
+        )
     lines.append(
         f"receptive field {found.receptive_field} of {tuple(found.fields) or 'one'}; {about['runs']} runs in {about['seconds']:g} s; 95 % intervals"
     )
     if explained := found.explanations.line():
         lines.append(explained)
-    lines += [f"{note.severity}: {note.message}" for note in found.notes if note.severity != "info"][:2]
+    lines += [
+        f"{note.severity}: {note.message}" for note in found.notes if note.severity != "info"
+    ][:2]
     return lines
 
 

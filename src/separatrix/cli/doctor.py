@@ -1,4 +1,6 @@
-"""`separatrix doctor`: is this installation sound, what can this machine do, and (with `--calibrate`) how fast is it?"""
+"""`separatrix doctor`: is this installation sound, what can this machine do, and (with
+`--calibrate`) how fast is it?
+"""
 
 import json
 import os
@@ -8,11 +10,25 @@ import time
 from importlib import metadata
 from typing import Any
 
-PACKAGES = ("jax", "jaxlib", "equinox", "optax", "jaxtyping", "numpy", "scipy", "pyarrow", "pandas", "matplotlib", "typer", "rich")
+PACKAGES = (
+    "jax",
+    "jaxlib",
+    "equinox",
+    "optax",
+    "jaxtyping",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "pandas",
+    "matplotlib",
+    "typer",
+    "rich",
+)
 
 
 def examine() -> dict[str, Any]:
-    """Facts about this machine and installation; `problems` is a list of sentences, empty where all is well.
+    """Facts about this machine and installation; `problems` is a list of sentences, empty where all
+    is well.
 
     >>> examine()["problems"]
     []
@@ -42,7 +58,9 @@ def examine() -> dict[str, Any]:
         times.append(time.perf_counter() - begin)
     cache = use_compilation_cache()
     if cache is None:
-        problems.append("the compilation cache cannot be written; set SEPARATRIX_CACHE to a folder that can")
+        problems.append(
+            "the compilation cache cannot be written; set SEPARATRIX_CACHE to a folder that can"
+        )
     free = os.statvfs(tempfile.gettempdir())
     return {
         "separatrix": __version__,
@@ -79,7 +97,9 @@ def doctor(as_json: bool) -> None:
 
 
 def calibrate(as_json: bool, workers: int | None) -> None:
-    """Measure this machine, keep what comes out for estimates, and show how well it explains what was measured."""
+    """Measure this machine, keep what comes out for estimates, and show how well it explains what
+    was measured.
+    """
     from rich.table import Table
 
     from separatrix.cli.commands import progress_bar, terminal
@@ -93,14 +113,27 @@ def calibrate(as_json: bool, workers: int | None) -> None:
     rows = found.rows()
     file = keep_speed(found.speed, device.workers, times=rows)
     if as_json:
-        print(json.dumps({"machine": machine(device.workers), "speed": found.speed.message(), "times": rows, "file": str(file)}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "machine": machine(device.workers),
+                    "speed": found.speed.message(),
+                    "times": rows,
+                    "file": str(file),
+                },
+                indent=1,
+            )
+        )
         return
     table = Table(box=None, pad_edge=False)
     columns = ("kind", "steps", "ms", "predicted", "ratio", "compiling, s", "predicted", "ratio")
     for column in columns:
         table.add_column(column, justify="left" if column == "kind" else "right")
     for row in rows:
-        run, compiling = (row["seconds"], row["predicted"]), (row["compile_seconds"], row["compile_predicted"])
+        run, compiling = (
+            (row["seconds"], row["predicted"]),
+            (row["compile_seconds"], row["compile_predicted"]),
+        )
         table.add_row(
             *(row["kind"], str(row["steps"])),
             *(*(f"{1e3 * each:.1f}" for each in run), f"{row['ratio']:.2f}"),

@@ -1,4 +1,5 @@
-"""The command line: parse, call, print. Results go to standard output, everything else to standard error.
+"""The command line: parse, call, print. Results go to standard output, everything else to standard
+error.
 
 Nothing heavy is imported before a command needs it, so that `--help` answers at once.
 """
@@ -29,23 +30,78 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Scale = Annotated[str, typer.Option("--scale", help="quick (seconds), laptop (minutes) or full (a GPU).")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=10**6, help="Another seed gives independent data and networks.")]
-Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Where results go; the same folder resumes. [default: results/NAME-SCALE]")]
-Budget = Annotated[
-    str, typer.Option("--budget", metavar="TIME", help="How long this may take, as in 90s, 2m or 1h; the last seconds are for the report.")
+Scale = Annotated[
+    str, typer.Option("--scale", help="quick (seconds), laptop (minutes) or full (a GPU).")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan (trials, programs, FLOPs, memory, time) and stop.")]
-Set = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Change a setting, as in signal-first.seeds=24.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, max=10**6, help="Another seed gives independent data and networks."
+    ),
+]
+Out = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Where results go; the same folder resumes. [default: results/NAME-SCALE]",
+    ),
+]
+Budget = Annotated[
+    str,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="How long this may take, as in 90s, 2m or 1h; the last seconds are for the report.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Print the plan (trials, programs, FLOPs, memory, time) and stop."
+    ),
+]
+Set = Annotated[
+    list[str],
+    typer.Option("--set", metavar="A.B=C", help="Change a setting, as in signal-first.seeds=24."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
-Workers = Annotated[int, typer.Option("--workers", min=-1, help="Worker processes; 0 runs in this process, -1 is one a core.")]
-Engine = Annotated[str, typer.Option("--engine", help="local, or dask: a Dask cluster of this machine, or that of --scheduler.")]
-Scheduler = Annotated[
-    str, typer.Option("--scheduler", metavar="ADDRESS", help="Of --engine dask: a running scheduler, as tcp://host:8786.")
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers", min=-1, help="Worker processes; 0 runs in this process, -1 is one a core."
+    ),
 ]
-Keep = Annotated[str, typer.Option("--ledger", help="Of --engine dask: who writes rows, the driver, or workers (shared: they see --out).")]
-Share = Annotated[str, typer.Option("--shard", metavar="I/N", help="Run one of N shares of the trials; a run without it merges them.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine", help="local, or dask: a Dask cluster of this machine, or that of --scheduler."
+    ),
+]
+Scheduler = Annotated[
+    str,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Of --engine dask: a running scheduler, as tcp://host:8786.",
+    ),
+]
+Keep = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        help="Of --engine dask: who writes rows, the driver, or workers (shared: they see --out).",
+    ),
+]
+Share = Annotated[
+    str,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Run one of N shares of the trials; a run without it merges them.",
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -56,7 +112,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     del version
 
@@ -90,7 +148,11 @@ def run(
     from separatrix.cli.commands import Request, Where, run_request
 
     where = Where(engine, scheduler, ledger, shard)
-    run_request(Request([study], study, scale, seed, out, budget, dry_run, set_, json, quiet, workers, where))
+    run_request(
+        Request(
+            [study], study, scale, seed, out, budget, dry_run, set_, json, quiet, workers, where
+        )
+    )
 
 
 @app.command()
@@ -113,15 +175,31 @@ def verify(
     from separatrix.cli.commands import Request, Where, run_request
 
     where = Where(engine, scheduler, ledger, shard)
-    run_request(Request([], "verify", scale, seed, out, budget, dry_run, set_, json, quiet, workers, where))
+    run_request(
+        Request([], "verify", scale, seed, out, budget, dry_run, set_, json, quiet, workers, where)
+    )
 
 
 @app.command()
 def report(
     folder: Annotated[str, typer.Argument(metavar="DIR")],
-    evidence: Annotated[str, typer.Option("--evidence", metavar="FOLDER", help="Also keep verdicts, tables and figures here.")] = "",
-    figures: Annotated[str, typer.Option("--figures", metavar="FOLDER", help="Also write figures, data and claims.tex for a paper.")] = "",
-    formats: Annotated[str, typer.Option("--format", help="Of --figures: some of pdf, svg, png, with commas.")] = "pdf,svg,png",
+    evidence: Annotated[
+        str,
+        typer.Option(
+            "--evidence", metavar="FOLDER", help="Also keep verdicts, tables and figures here."
+        ),
+    ] = "",
+    figures: Annotated[
+        str,
+        typer.Option(
+            "--figures",
+            metavar="FOLDER",
+            help="Also write figures, data and claims.tex for a paper.",
+        ),
+    ] = "",
+    formats: Annotated[
+        str, typer.Option("--format", help="Of --figures: some of pdf, svg, png, with commas.")
+    ] = "pdf,svg,png",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -151,10 +229,17 @@ app.add_typer(data.app)
 @app.command()
 def doctor(
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Time small trials (a minute or two), for the estimates of --dry-run.")
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Time small trials (a minute or two), for the estimates of --dry-run.",
+        ),
     ] = False,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Of --calibrate: for so many workers [default: one a core].")
+        int | None,
+        typer.Option(
+            "--workers", min=1, help="Of --calibrate: for so many workers [default: one a core]."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -164,7 +249,9 @@ def doctor(
     if calibrate:
         doctor.calibrate(json, workers)
     elif workers is not None:
-        raise SeparatrixError("--workers says for how many workers to calibrate: give --calibrate as well")
+        raise SeparatrixError(
+            "--workers says for how many workers to calibrate: give --calibrate as well"
+        )
     else:
         doctor.doctor(json)
 
@@ -189,7 +276,9 @@ def main() -> None:
         if os.environ.get("SEPARATRIX_DEBUG"):
             raise
         what = next(iter(str(error).splitlines()), "")
-        _fail(f"internal error, please report it: {type(error).__name__}: {what} (SEPARATRIX_DEBUG=1 shows where)")
+        _fail(
+            f"internal error, please report it: {type(error).__name__}: {what} (SEPARATRIX_DEBUG=1 shows where)"
+        )
 
 
 def _fail(sentence: str) -> Any:

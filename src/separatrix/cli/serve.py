@@ -12,7 +12,10 @@ def serve(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="The --out folder of the run.")],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 0,
 ) -> None:
-    """Show the progress of a run as a page that refreshes itself, on this machine only. Reads only; Ctrl-C ends it."""
+    """Show the progress of a run as a page that refreshes itself, on this machine only.
+
+    Reads only; Ctrl-C ends it.
+    """
     from separatrix.report.server import LiveServer
 
     with LiveServer(folder, port) as server:

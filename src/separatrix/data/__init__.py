@@ -7,6 +7,20 @@ from separatrix.data.labelled import NAMED, Labelled, as_labelled, batches, mome
 from separatrix.data.store import DataSet, available, data_folder, load, pinned
 
 __all__ = [
-    "CATALOGUE", "EMBEDDED", "NAMED", "DataSet", "Entry", "Labelled", "as_labelled", "available", "batches", "data_folder", "get", "load",
-    "moments", "photographs", "pinned", "read_labelled",
-]  # fmt: skip
+    "CATALOGUE",
+    "EMBEDDED",
+    "NAMED",
+    "DataSet",
+    "Entry",
+    "Labelled",
+    "as_labelled",
+    "available",
+    "batches",
+    "data_folder",
+    "get",
+    "load",
+    "moments",
+    "photographs",
+    "pinned",
+    "read_labelled",
+]

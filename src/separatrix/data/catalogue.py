@@ -1,7 +1,8 @@
 """What can be fetched: shapes, checksums and homes of every data set, in one table.
 
-A data set is four arrays of bytes. Its checksums are those of the arrays, so that every form in which the data travel (idx, gzip,
-xz, npz, PNG, tar) is judged by one measure. They were computed from files whose published MD5 sums had been checked first.
+A data set is four arrays of bytes. Its checksums are those of the arrays, so that every form in
+which the data travel (idx, gzip, xz, npz, PNG, tar) is judged by one measure. They were computed
+from files whose published MD5 sums had been checked first.
 """
 
 import dataclasses
@@ -21,10 +22,11 @@ CIFAR_BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One data set: the shapes and SHA-256 sums of its arrays (uint8, C order), and where its files are to be found.
+    """One data set: the shapes and SHA-256 sums of its arrays (uint8, C order), and where its files
+    are to be found.
 
-    `homes` are addresses under which the files lie (https only), `files` the names there, `package` an npm package that holds the
-    data, `folders` where a system package puts the files.
+    `homes` are addresses under which the files lie (https only), `files` the names there, `package`
+    an npm package that holds the data, `folders` where a system package puts the files.
 
     >>> CATALOGUE["mnist"].shapes["test_x"]
     (10000, 28, 28)
@@ -67,7 +69,12 @@ def digest_of(sums: dict[str, str]) -> str:
 
 
 _IDX_GZ = tuple(f"{stem}.gz" for stem in IDX_FILES.values())
-_IDX_SHAPES = {"train_x": (60000, 28, 28), "train_y": (60000,), "test_x": (10000, 28, 28), "test_y": (10000,)}
+_IDX_SHAPES = {
+    "train_x": (60000, 28, 28),
+    "train_y": (60000,),
+    "test_x": (10000, 28, 28),
+    "test_y": (10000,),
+}
 
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
@@ -103,7 +110,10 @@ CATALOGUE: dict[str, Entry] = {
                 "test_y": "3d0e6c6ea990b53b6f8f500a41cac93881d981b315f84578b7d915342ade01e9",
             },
             (
-                ("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/", _IDX_GZ),
+                (
+                    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+                    _IDX_GZ,
+                ),
                 ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/", _IDX_GZ),
             ),
             folders=("/usr/share/datasets/fashion-mnist",),
@@ -113,7 +123,12 @@ CATALOGUE: dict[str, Entry] = {
             "cifar10",
             "CIFAR-10: colour photographs, 32x32x3, 10 classes",
             "cifar",
-            {"train_x": (50000, 32, 32, 3), "train_y": (50000,), "test_x": (10000, 32, 32, 3), "test_y": (10000,)},
+            {
+                "train_x": (50000, 32, 32, 3),
+                "train_y": (50000,),
+                "test_x": (10000, 32, 32, 3),
+                "test_y": (10000,),
+            },
             {
                 "train_x": "47af8b02cfcfb6cdf3dbbd1969ad7f1b70f4413f6f80f437b020ee4e5bc8304a",
                 "train_y": "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",

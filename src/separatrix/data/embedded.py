@@ -1,4 +1,5 @@
-"""Real images that are always there: the 8x8 digits and the two photographs that ship inside scikit-learn.
+"""Real images that are always there: the 8x8 digits and the two photographs that ship inside
+scikit-learn.
 
 They are read as files of that package; scikit-learn itself, which is slow to import, is not loaded.
 """
@@ -19,7 +20,8 @@ EMBEDDED = {
 }
 TEST_DIGITS = 500  # the last ones, of 1797: other writers than most of the training digits
 PIECE, PACE = 32, 8  # side of a piece of a photograph, and the step from one to the next
-TRAIN_SHARE = 0.7  # training pieces come from the left of a photograph, test pieces from the right: they never overlap
+# Training pieces come from the left of a photograph, test pieces from the right: they never overlap
+TRAIN_SHARE = 0.7
 
 
 def _shipped(*path: str) -> Path:
@@ -27,7 +29,9 @@ def _shipped(*path: str) -> Path:
     places = list(found.submodule_search_locations or []) if found else []
     file = Path(places[0], "datasets", *path) if places else None
     if file is None or not file.is_file():
-        raise SeparatrixError(f"scikit-learn's {path[-1]} is missing; install scikit-learn again, or fetch data with `separatrix data get`")
+        raise SeparatrixError(
+            f"scikit-learn's {path[-1]} is missing; install scikit-learn again, or fetch data with `separatrix data get`"
+        )
     return file
 
 
@@ -73,10 +77,16 @@ def embedded_photographs() -> dict[str, np.ndarray]:
     for split, columns in (("train", slice(0, edge)), ("test", slice(edge, None))):
         pieces = [_pieces(image[:, columns]) for image in images]
         out[f"{split}_x"] = np.concatenate(pieces)
-        out[f"{split}_y"] = np.repeat(np.arange(len(pieces), dtype=np.uint8), [len(each) for each in pieces])
+        out[f"{split}_y"] = np.repeat(
+            np.arange(len(pieces), dtype=np.uint8), [len(each) for each in pieces]
+        )
     return out
 
 
 def _pieces(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "pieces 32 32 3"]:
-    seen = np.lib.stride_tricks.sliding_window_view(image, (PIECE, PIECE), axis=(0, 1))[::PACE, ::PACE]
-    return np.ascontiguousarray(seen.transpose(0, 1, 3, 4, 2).reshape(-1, PIECE, PIECE, image.shape[2]))
+    seen = np.lib.stride_tricks.sliding_window_view(image, (PIECE, PIECE), axis=(0, 1))[
+        ::PACE, ::PACE
+    ]
+    return np.ascontiguousarray(
+        seen.transpose(0, 1, 3, 4, 2).reshape(-1, PIECE, PIECE, image.shape[2])
+    )

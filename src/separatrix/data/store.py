@@ -19,7 +19,8 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class DataSet:
-    """Images and class numbers, for training and for testing, as arrays of bytes; `digest` is their identity.
+    """Images and class numbers, for training and for testing, as arrays of bytes; `digest` is their
+    identity.
 
     >>> load("embedded-digits")
     DataSet(name='embedded-digits', train=(1297, 8, 8), test=(500, 8, 8))
@@ -105,9 +106,21 @@ def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
         for part in PARTS:
-            _write(fresh / f"{part}.npy", lambda file, part=part: np.save(file, arrays[part], allow_pickle=False))
-        about = {"name": entry.name, "origin": origin, "credit": entry.credit, "digest": entry.digest, "sha256": entry.sums}
-        _write(fresh / "about.json", lambda file: file.write((json.dumps(about, indent=1) + "\n").encode()))
+            _write(
+                fresh / f"{part}.npy",
+                lambda file, part=part: np.save(file, arrays[part], allow_pickle=False),
+            )
+        about = {
+            "name": entry.name,
+            "origin": origin,
+            "credit": entry.credit,
+            "digest": entry.digest,
+            "sha256": entry.sums,
+        }
+        _write(
+            fresh / "about.json",
+            lambda file: file.write((json.dumps(about, indent=1) + "\n").encode()),
+        )
         if target.exists():  # a damaged one: sound ones are not fetched again
             old = folder / f".{entry.name}-old-{os.getpid()}"
             target.rename(old)
@@ -157,19 +170,29 @@ def _opened(name: str, digest: str, folder: str) -> DataSet:
             raise _damaged(name, part) from None
     entry = find_entry(name)
     for part in PARTS:
-        if arrays[part].dtype != np.uint8 or arrays[part].shape != entry.shapes[part] or checksum(arrays[part]) != entry.sums[part]:
+        if (
+            arrays[part].dtype != np.uint8
+            or arrays[part].shape != entry.shapes[part]
+            or checksum(arrays[part]) != entry.sums[part]
+        ):
             raise _damaged(name, part)
     return DataSet(**arrays, name=name, digest=digest)
 
 
 def _damaged(name: str, part: str) -> SeparatrixError:
-    return SeparatrixError(f"the cached {name} is damaged ({part}.npy); run `separatrix data get {name}` again")
+    return SeparatrixError(
+        f"the cached {name} is damaged ({part}.npy); run `separatrix data get {name}` again"
+    )
 
 
 @functools.lru_cache(maxsize=4)
 def _embedded(name: str) -> DataSet:
-    arrays = {"embedded-digits": embedded_digits, "embedded-photographs": embedded_photographs}[name]()
-    return DataSet(**arrays, name=name, digest=digest_of({part: checksum(arrays[part]) for part in PARTS}))
+    arrays = {"embedded-digits": embedded_digits, "embedded-photographs": embedded_photographs}[
+        name
+    ]()
+    return DataSet(
+        **arrays, name=name, digest=digest_of({part: checksum(arrays[part]) for part in PARTS})
+    )
 
 
 def load(name: str) -> DataSet:
@@ -187,17 +210,23 @@ def load(name: str) -> DataSet:
         raise UnknownNameError("data set", name, (*CATALOGUE, *EMBEDDED))
     found = kept(CATALOGUE[name])
     if found is None:
-        raise SeparatrixError(f"{name} is not in the data folder; fetch it with `separatrix data get {name}`")
+        raise SeparatrixError(
+            f"{name} is not in the data folder; fetch it with `separatrix data get {name}`"
+        )
     return found
 
 
 def available() -> list[str]:
-    """The names of the data sets that can be loaded now (a cached one is checked when it is loaded).
+    """The names of the data sets that can be loaded now (a cached one is checked when it is
+    loaded).
 
     >>> set(EMBEDDED) <= set(available())
     True
     """
-    return [*(name for name in CATALOGUE if (data_folder() / name / "about.json").is_file()), *EMBEDDED]
+    return [
+        *(name for name in CATALOGUE if (data_folder() / name / "about.json").is_file()),
+        *EMBEDDED,
+    ]
 
 
 def pinned(name: str) -> str:
@@ -214,5 +243,7 @@ def pinned(name: str) -> str:
     else:
         raise UnknownNameError("data set", bare, (*CATALOGUE, *EMBEDDED))
     if digest and not found.startswith(digest):
-        raise SeparatrixError(f"the data set {name} is not the one that this version knows, {bare}@{found[:12]}")
+        raise SeparatrixError(
+            f"the data set {name} is not the one that this version knows, {bare}@{found[:12]}"
+        )
     return f"{bare}@{found[:12]}"

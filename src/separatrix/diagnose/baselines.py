@@ -1,12 +1,14 @@
-"""Baselines beside every network: the best constant answer, a linear model and nearest neighbours, on the same splits."""
+"""Baselines beside every network: the best constant answer, a linear model and nearest neighbours,
+on the same splits.
+"""
 
 import warnings
 from typing import Any
 
 import numpy as np
 
-from separatrix.inference.intervals import Interval
 from separatrix.diagnose.bench import Bench
+from separatrix.inference.intervals import Interval
 from separatrix.studies.seeds import mean_over_seeds
 
 SPLITS, ROWS, NUMBERS = 3, 1000, 2_000_000  # a baseline must not eat the budget
@@ -24,14 +26,26 @@ def baselines(bench: Bench) -> dict[str, Interval]:
     """
     found: dict[str, list[float]] = {"constant": [], "linear": [], "nearest neighbours": []}
     for split in range(SPLITS):
-        plain = bench.lab.remember("diagnose-baselines", _parameters(bench, split), lambda split=split: _fitted(bench, split))
+        plain = bench.lab.remember(
+            "diagnose-baselines",
+            _parameters(bench, split),
+            lambda split=split: _fitted(bench, split),
+        )
         for name, value in plain.items():
             found[name].append(value)
-    return {name: mean_over_seeds(np.array(values), bench.settings.level) for name, values in found.items()}
+    return {
+        name: mean_over_seeds(np.array(values), bench.settings.level)
+        for name, values in found.items()
+    }
 
 
 def _parameters(bench: Bench, split: int) -> dict[str, Any]:
-    return {"data": bench.data.digest, "split": split, "seed": bench.settings.seed, "rows": [*bench.sizes[:3]]}
+    return {
+        "data": bench.data.digest,
+        "split": split,
+        "seed": bench.settings.seed,
+        "rows": [*bench.sizes[:3]],
+    }
 
 
 def _fitted(bench: Bench, split: int) -> dict[str, float]:
@@ -54,11 +68,19 @@ def _fitted(bench: Bench, split: int) -> dict[str, float]:
         if len(values) < 2:
             return out | dict.fromkeys(models, out["constant"])
     else:
-        out = {"constant": 1.0 - float(np.square(ty - y.mean()).mean() / max(float(ty.var()), 1e-12))}
-        models = {"linear": Ridge(alpha=1.0 * x.shape[1] ** 0.5), "nearest neighbours": KNeighborsRegressor(min(5, count))}
+        out = {
+            "constant": 1.0 - float(np.square(ty - y.mean()).mean() / max(float(ty.var()), 1e-12))
+        }
+        models = {
+            "linear": Ridge(alpha=1.0 * x.shape[1] ** 0.5),
+            "nearest neighbours": KNeighborsRegressor(min(5, count)),
+        }
     for name, model in models.items():
-        # On small matrices threads cost more than they bring, and on a busy machine many times more.
+        # On small matrices threads cost more than they bring, and on a busy machine many times
+        # more.
         with warnings.catch_warnings(), threadpool_limits(1):
-            warnings.simplefilter("ignore")  # a linear fit that did not fully converge is still a baseline
+            warnings.simplefilter(
+                "ignore"
+            )  # a linear fit that did not fully converge is still a baseline
             out[name] = float(model.fit(x, y).score(tx, ty))
     return out

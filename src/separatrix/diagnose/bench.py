@@ -1,4 +1,6 @@
-"""The bench: runs units (an arm, a field, a sample size, a split) until the time is up, and remembers them."""
+"""The bench: runs units (an arm, a field, a sample size, a split) until the time is up, and
+remembers them.
+"""
 
 import dataclasses
 import math
@@ -13,22 +15,22 @@ import jax
 import numpy as np
 
 from separatrix.data.labelled import Labelled, batches, moments
-from separatrix.engine import Lab
-from separatrix.engine.plan import cores
-from separatrix.engine.programs import compiled, use_compilation_cache
+from separatrix.diagnose.data_splits import Sizes, Split, sizes_of, split_rows
 from separatrix.diagnose.networks import Net, Weights, initial
 from separatrix.diagnose.settings import REVISION, Settings
 from separatrix.diagnose.sights import Sight, controlled, is_deep, sight, whole
-from separatrix.diagnose.data_splits import Sizes, Split, sizes_of, split_rows
 from separatrix.diagnose.training import Rows, train
 from separatrix.diagnose.widths import COSTS, cost_of, full_width, matched
+from separatrix.engine import Lab
+from separatrix.engine.plan import cores
+from separatrix.engine.programs import compiled, use_compilation_cache
 
 KEPT = 4  # splits whose trained networks are kept for explanations
 
 
 class Arm(NamedTuple):
-    """A network under a control: "" (none), "pixels", "patches" or "labels"; or of the width at which it costs what the shared one costs:
-    "parameters" or "products".
+    """A network under a control: "" (none), "pixels", "patches" or "labels"; or of the width at
+    which it costs what the shared one costs: "parameters" or "products".
 
     >>> str(Arm("shared", "pixels"))
     'shared, pixels permuted'
@@ -38,7 +40,11 @@ class Arm(NamedTuple):
     control: str = ""
 
     def __str__(self) -> str:
-        words = {"pixels": ", pixels permuted", "patches": ", patches permuted", "labels": ", labels shuffled"}
+        words = {
+            "pixels": ", pixels permuted",
+            "patches": ", patches permuted",
+            "labels": ", labels shuffled",
+        }
         words |= {cost: f", {cost} matched" for cost in COSTS}
         return self.network + words.get(self.control, "")
 
@@ -63,7 +69,8 @@ class Unit(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a unit came to: its accuracy, and the outcome on every test row (1 or 0, or the share of variance explained there).
+    """What a unit came to: its accuracy, and the outcome on every test row (1 or 0, or the share of
+    variance explained there).
 
     >>> Result(0.5, np.array([1.0, 0.0]), 0.01, 40, 0.6).check
     0.6
@@ -77,7 +84,8 @@ class Result:
 
 
 class Bench:
-    """Runs units on a data set, on all cores, until a deadline; finished units are read back from the lab.
+    """Runs units on a data set, on all cores, until a deadline; finished units are read back from
+    the lab.
 
     >>> from separatrix.data.labelled import as_labelled
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
@@ -97,10 +105,16 @@ class Bench:
         now = time.monotonic()
         self.begin = now if begin is None else begin
         # On a busy machine the page takes longer, as did all that came before.
-        self._page = max(min(1.5, 0.1 * settings.budget), min(0.6 * (now - self.begin), 0.15 * settings.budget))
+        self._page = max(
+            min(1.5, 0.1 * settings.budget), min(0.6 * (now - self.begin), 0.15 * settings.budget)
+        )
         self.ended = False  # whether the budget stopped something
-        self.spare = min(3.0, 0.05 * settings.budget) if settings.explain else 0.0  # seconds that the verdict leaves to its explanations
-        self.params: dict[Unit, Weights] = {}  # of plain networks at the largest size, as far as they were trained here
+        self.spare = (
+            min(3.0, 0.05 * settings.budget) if settings.explain else 0.0
+        )  # seconds that the verdict leaves to its explanations
+        self.params: dict[
+            Unit, Weights
+        ] = {}  # of plain networks at the largest size, as far as they were trained here
         self._programs: dict[Any, Any] = {}
         self._guard, self._locks = threading.Lock(), {}
         self._seconds: dict[tuple[str, int], float] = {}
@@ -125,7 +139,9 @@ class Bench:
 
     @property
     def pilot_share(self) -> float:
-        """The share of the budget that the choice of a receptive field may take; two layers cost more, and the field matters less to them."""
+        """The share of the budget that the choice of a receptive field may take; two layers cost
+        more, and the field matters less to them.
+        """
         return 0.15 if is_deep(self.data.shape) else 0.3
 
     def pace(self, arm: Arm, field: int) -> float | None:
@@ -142,7 +158,9 @@ class Bench:
     def split(self, number: int) -> Split:
         """The rows of a split."""
         if number not in self._splits:
-            self._splits[number] = split_rows(self.data.duplicate_groups, self.sizes, self.settings.seed, number)
+            self._splits[number] = split_rows(
+                self.data.duplicate_groups, self.sizes, self.settings.seed, number
+            )
         return self._splits[number]
 
     def sight(self, arm: Arm, field: int, split: int = 0) -> Sight:
@@ -150,23 +168,43 @@ class Bench:
         if arm.network == "full":
             return whole(self.data.shape)
         pixels = math.prod(self.data.shape[:-1])
-        return controlled(sight(self.data.shape, field), arm.control, pixels, np.random.default_rng([self.settings.seed, split, 13]))
+        return controlled(
+            sight(self.data.shape, field),
+            arm.control,
+            pixels,
+            np.random.default_rng([self.settings.seed, split, 13]),
+        )
 
     def net(self, arm: Arm, field: int) -> Net:
-        """The network of an arm; the full one has as many units as cost what the local one's windows cost."""
+        """The network of an arm; the full one has as many units as cost what the local one's
+        windows cost.
+        """
         outputs, channels = max(1, len(self.data.classes)), self.data.shape[-1]
         for cost in COSTS:
             if arm.control == cost:
                 target = cost_of(self.net(SHARED, field), self.sight(SHARED, field), channels, cost)
-                return matched(self.net(Arm(arm.network), field), self.sight(arm, field), target, channels, cost)
+                return matched(
+                    self.net(Arm(arm.network), field),
+                    self.sight(arm, field),
+                    target,
+                    channels,
+                    cost,
+                )
         width, counts = self.settings.width, self.sight(arm, field).counts
         if arm.network != "full":
-            return Net(arm.network == "shared", width, outputs, self.settings.growth * width if counts else 0, counts)
+            return Net(
+                arm.network == "shared",
+                width,
+                outputs,
+                self.settings.growth * width if counts else 0,
+                counts,
+            )
         width = full_width(self.data.shape, width, self.settings.growth)
         return Net(False, width, outputs, width if counts else 0, counts)
 
     def run(self, units: Iterable[Unit], share: float = 1.0, ending: bool = True) -> None:
-        """Run the units that have no result yet, in order, as far as the time allows: all that is left of it, or up to a share of the budget.
+        """Run the units that have no result yet, in order, as far as the time allows: all that is
+        left of it, or up to a share of the budget.
 
         With `ending`, work that the time did not allow is said to have been ended by the budget.
         """
@@ -179,7 +217,9 @@ class Bench:
             while queue or going:
                 while queue and len(going) < threads:
                     # What would not be finished in time is passed over: others may be cheaper.
-                    unit = next((each for each in queue if expected(each) <= self.left - reserve), None)
+                    unit = next(
+                        (each for each in queue if expected(each) <= self.left - reserve), None
+                    )
                     if unit is None:
                         self.ended, queue = self.ended or (ending and share == 1.0), []
                         break
@@ -191,16 +231,25 @@ class Bench:
                 if self.lab.progress is not None:
                     spent = time.monotonic() - self.begin
                     self.lab.progress(
-                        "diagnosis (seconds of the budget)", round(min(spent, self.settings.budget)), round(self.settings.budget)
+                        "diagnosis (seconds of the budget)",
+                        round(min(spent, self.settings.budget)),
+                        round(self.settings.budget),
                     )
 
     def _expected(self, unit: Unit) -> float:
-        # Before anything has run nothing is known, and the first unit is tried; a new program has to be compiled first.
+        # Before anything has run nothing is known, and the first unit is tried; a new program has
+        # to be compiled first.
         known = self._seconds.get((unit.arm.network, unit.field))
-        return 1.2 * known if known is not None else self._compiling + max(self._seconds.values(), default=0.0)
+        return (
+            1.2 * known
+            if known is not None
+            else self._compiling + max(self._seconds.values(), default=0.0)
+        )
 
     def careful(self, unit: Unit) -> float:
-        """Seconds that a unit may take, with its program where that is not compiled yet; unlike in the pilot, sizes are told apart."""
+        """Seconds that a unit may take, with its program where that is not compiled yet; unlike in
+        the pilot, sizes are told apart.
+        """
         pace = self._pace.get(self._kind(unit))
         if pace is not None:
             return 1.3 * pace * float(self._every(unit.size))
@@ -213,16 +262,31 @@ class Bench:
     def parameters(self, unit: Unit) -> dict[str, Any]:
         """What a unit is, as plain values: the name under which it is remembered."""
         s = self.settings
-        field = 0 if unit.arm == FULL else unit.field  # a full network sees everything, but its matched width follows the windows
+        field = (
+            0 if unit.arm == FULL else unit.field
+        )  # a full network sees everything, but its matched width follows the windows
         deep = {"second": s.growth} if is_deep(self.data.shape) else {}
         return deep | {
-            "revision": REVISION, "data": self.data.digest, "arm": list(unit.arm), "field": field, "size": unit.size,
-            "split": unit.split, "seed": s.seed, "width": s.width, "rows": [*self.sizes[:3]], "recipe": [*s.recipe[:3], *s.recipe.rates],
-        }  # fmt: skip
+            "revision": REVISION,
+            "data": self.data.digest,
+            "arm": list(unit.arm),
+            "field": field,
+            "size": unit.size,
+            "split": unit.split,
+            "seed": s.seed,
+            "width": s.width,
+            "rows": [*self.sizes[:3]],
+            "recipe": [*s.recipe[:3], *s.recipe.rates],
+        }
 
     def _one(self, unit: Unit) -> Result:
         plain = self.lab.remember("diagnose", self.parameters(unit), lambda: self._trained(unit))
-        rows = np.array([int(each) for each in plain["rows"]] if isinstance(plain["rows"], str) else plain["rows"], float)
+        rows = np.array(
+            [int(each) for each in plain["rows"]]
+            if isinstance(plain["rows"], str)
+            else plain["rows"],
+            float,
+        )
         return Result(plain["accuracy"], rows, plain["rate"], plain["steps"], plain["check"])
 
     def _trained(self, unit: Unit) -> dict[str, Any]:
@@ -233,9 +297,14 @@ class Bench:
             learn, check = (part._replace(y=_shuffled(part, rng)) for part in (learn, check))
         learn = learn._replace(count=np.int32(min(unit.size, int(learn.count))))
         rng = np.random.default_rng([self.settings.seed, unit.split, 15])
-        start = initial(net, len(view.places), view.places.shape[1] * self.data.shape[-1], len(view.pool), rng)
+        start = initial(
+            net, len(view.places), view.places.shape[1] * self.data.shape[-1], len(view.pool), rng
+        )
         order = rng.integers(
-            0, int(learn.count), (self.settings.recipe.steps + self.settings.recipe.looks, self.settings.recipe.batch), np.int32
+            0,
+            int(learn.count),
+            (self.settings.recipe.steps + self.settings.recipe.looks, self.settings.recipe.batch),
+            np.int32,
         )
         given = (start, order, view.places, view.pool, self._every(unit.size), learn, check, test)
         program = self._program(net, given)
@@ -243,19 +312,30 @@ class Bench:
         out = jax.device_get(program(*given))
         took, kind = time.monotonic() - begin, self._kind(unit)
         self._seconds[key] = max(took, 0.5 * self._seconds.get(key, 0.0))
-        self._pace[kind] = max(took / float(self._every(unit.size)), 0.7 * self._pace.get(kind, 0.0))
+        self._pace[kind] = max(
+            took / float(self._every(unit.size)), 0.7 * self._pace.get(kind, 0.0)
+        )
         if not unit.arm.control and unit.size == self.sizes.ladder[-1] and unit.split < KEPT:
             self.params[unit] = Weights(*out["params"])
         count = int(test.count)
         found = out["rows"][:count]
         rows: Any = (
-            "".join("1" if each > 0.5 else "0" for each in found) if self.data.classes else [round(float(each), 6) for each in found]
+            "".join("1" if each > 0.5 else "0" for each in found)
+            if self.data.classes
+            else [round(float(each), 6) for each in found]
         )
-        return {"accuracy": float(out["accuracy"]), "check": float(out["check"]), "rate": round(float(out["rate"]), 9),
-                "steps": int(out["steps"]), "rows": rows}  # fmt: skip
+        return {
+            "accuracy": float(out["accuracy"]),
+            "check": float(out["check"]),
+            "rate": round(float(out["rate"]), 9),
+            "steps": int(out["steps"]),
+            "rows": rows,
+        }
 
     def weights(self, unit: Unit) -> Weights | None:
-        """The trained weights of a plain network at the largest size; trained again where only its result is known, None without time for that."""
+        """The trained weights of a plain network at the largest size; trained again where only its
+        result is known, None without time for that.
+        """
         if unit not in self.params and self.careful(unit) <= self.left:
             self._trained(unit)
         return self.params.get(unit)
@@ -263,7 +343,9 @@ class Bench:
     def _every(self, size: int) -> np.int32:
         """Steps between two looks: fewer rows need fewer steps."""
         recipe = self.settings.recipe
-        return np.int32(max(1, round(recipe.steps / recipe.looks * math.sqrt(size / self.sizes.ladder[-1]))))
+        return np.int32(
+            max(1, round(recipe.steps / recipe.looks * math.sqrt(size / self.sizes.ladder[-1])))
+        )
 
     def _program(self, net: Net, given: tuple[Any, ...]) -> Any:
         key = net, given[2].shape
@@ -273,13 +355,18 @@ class Bench:
             if key not in self._programs:
                 recipe, begin = self.settings.recipe, time.monotonic()
                 lowered = jax.jit(partial(train, net, recipe)).lower(*given)
-                # A GPU spends most of a short budget on trying ways to write products; a CPU's programs are as they were in the proof.
-                self._programs[key] = compiled(lowered, math.inf if jax.default_backend() == "cpu" else 0.0)
+                # A GPU spends most of a short budget on trying ways to write products; a CPU's
+                # programs are as they were in the proof.
+                self._programs[key] = compiled(
+                    lowered, math.inf if jax.default_backend() == "cpu" else 0.0
+                )
                 self._compiling = max(self._compiling, time.monotonic() - begin)
         return self._programs[key]
 
     def rows(self, number: int) -> tuple[Rows, Rows, Rows]:
-        """The rows of a split as the programs take them: standardised by the training rows, padded to equal sizes."""
+        """The rows of a split as the programs take them: standardised by the training rows, padded
+        to equal sizes.
+        """
         with self._guard:
             if number not in self._rows:
                 split = self.split(number)

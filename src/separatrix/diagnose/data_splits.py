@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from separatrix.errors import SeparatrixError
 from separatrix.diagnose.settings import Settings
+from separatrix.errors import SeparatrixError
 
 
 class Sizes(NamedTuple):
-    """How many rows every split learns from (at most), chooses on and tests on, and the ladder of sample sizes.
+    """How many rows every split learns from (at most), chooses on and tests on, and the ladder of
+    sample sizes.
 
     >>> Sizes(100, 20, 30, (25, 100)).ladder
     (25, 100)
@@ -35,7 +36,8 @@ class Split(NamedTuple):
 
 
 def sizes_of(rows: int, settings: Settings) -> Sizes:
-    """How rows are shared out: a quarter to test on and a sixth to choose on, where that is not more than enough.
+    """How rows are shared out: a quarter to test on and a sixth to choose on, where that is not
+    more than enough.
 
     >>> sizes_of(1797, Settings()), sizes_of(60_000, Settings()).ladder
     (Sizes(learn=1048, check=299, test=449, ladder=(65, 262, 1048)), (100, 400, 1600))
@@ -49,7 +51,8 @@ def sizes_of(rows: int, settings: Settings) -> Sizes:
 
 
 def split_rows(groups: Int[np.ndarray, " rows"], sizes: Sizes, seed: int, number: int) -> Split:
-    """The split of a number. Splits take blocks of one random order as long as it lasts, so that on large data they share no row.
+    """The split of a number. Splits take blocks of one random order as long as it lasts, so that on
+    large data they share no row.
 
     >>> splits = [split_rows(np.arange(100), Sizes(20, 5, 10, (20,)), seed=0, number=n) for n in (0, 1)]
     >>> len(set(np.concatenate(splits[0])) & set(np.concatenate(splits[1])))
@@ -59,7 +62,9 @@ def split_rows(groups: Int[np.ndarray, " rows"], sizes: Sizes, seed: int, number
     blocks = max(1, len(groups) // need)
     turn, block = divmod(number, blocks)
     order = np.random.default_rng([seed, turn, 11]).permutation(len(groups))
-    if (counted := np.bincount(groups)).max() > 1:  # identical rows side by side, so that a cut parts few of them
+    if (
+        counted := np.bincount(groups)
+    ).max() > 1:  # identical rows side by side, so that a cut parts few of them
         first = np.full(len(counted), len(groups))
         np.minimum.at(first, groups[order], np.arange(len(groups)))
         order = order[np.argsort(first[groups[order]], kind="stable")]
@@ -68,5 +73,7 @@ def split_rows(groups: Int[np.ndarray, " rows"], sizes: Sizes, seed: int, number
     if counted.max() > 1:  # and those that a cut did part are dropped from the later side
         check = check[~np.isin(groups[check], groups[test])]
         learn = learn[~np.isin(groups[learn], groups[np.concatenate([test, check])])]
-        learn = np.random.default_rng([seed, number, 12]).permutation(learn)  # the first rows of the ladder are no clusters
+        learn = np.random.default_rng([seed, number, 12]).permutation(
+            learn
+        )  # the first rows of the ladder are no clusters
     return Split(learn, check, test)

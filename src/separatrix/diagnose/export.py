@@ -140,26 +140,60 @@ def export_code(bench: Bench, found: Diagnosis) -> str:
     net, shape = bench.net(arm, found.receptive_field), bench.data.shape
     # Names come from files and people: nothing of them may end the docstring or begin an escape.
     name = "".join(c if c.isalnum() or c in " .-_" else "?" for c in found.name)[:80]
-    words = {"full": "a fully connected network", "local": "a locally connected network", "shared": "a convolutional network"}[arm.network]
-    head = HEAD.format(name=name, network=words, verdict=found.verdict, shape=tuple(shape), outputs=net.outputs, width=net.width)
+    words = {
+        "full": "a fully connected network",
+        "local": "a locally connected network",
+        "shared": "a convolutional network",
+    }[arm.network]
+    head = HEAD.format(
+        name=name,
+        network=words,
+        verdict=found.verdict,
+        shape=tuple(shape),
+        outputs=net.outputs,
+        width=net.width,
+    )
     if arm.network == "full":
         body = DEEP_FULL if net.second else FULL
     else:
         view = sight(shape, found.receptive_field)
         shared = arm.network == "shared"
-        words = {"sharing": "that share their weights" if shared else "with weights of their own", "groups": "1" if shared else "windows"}
+        words = {
+            "sharing": "that share their weights" if shared else "with weights of their own",
+            "groups": "1" if shared else "windows",
+        }
         if net.second:
             deep = deep_of(net.counts)
-            body = _filled(DEEP, field=view.field, stride=view.stride, pool=deep.pool, side=deep.side, second=net.second, **words)
+            body = _filled(
+                DEEP,
+                field=view.field,
+                stride=view.stride,
+                pool=deep.pool,
+                side=deep.side,
+                second=net.second,
+                **words,
+            )
         else:
-            body = _filled(WINDOWS, field=view.field, stride=view.stride, regions=4 if len(shape) == 3 else 8, **words)
+            body = _filled(
+                WINDOWS,
+                field=view.field,
+                stride=view.stride,
+                regions=4 if len(shape) == 3 else 8,
+                **words,
+            )
     recipe, classes = bench.settings.recipe, bool(bench.data.classes)
     tail = TAIL.format(
         loss_words="The cross-entropy" if classes else "The mean squared error",
-        loss="optax.softmax_cross_entropy_with_integer_labels(out, y).mean()" if classes else "jnp.square(out[:, 0] - y).mean()",
-        steps=recipe.steps, rate=recipe.rates[-1], batch=recipe.batch,
-        labels="rng.integers(0, OUTPUTS, 64)" if classes else "rng.normal(size=64).astype(np.float32)",
-    )  # fmt: skip
+        loss="optax.softmax_cross_entropy_with_integer_labels(out, y).mean()"
+        if classes
+        else "jnp.square(out[:, 0] - y).mean()",
+        steps=recipe.steps,
+        rate=recipe.rates[-1],
+        batch=recipe.batch,
+        labels="rng.integers(0, OUTPUTS, 64)"
+        if classes
+        else "rng.normal(size=64).astype(np.float32)",
+    )
     return head + body + tail
 
 

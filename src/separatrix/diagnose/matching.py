@@ -1,4 +1,6 @@
-"""Networks that cost what the shared one costs, in parameters or in products: is a gain more than a matter of size?"""
+"""Networks that cost what the shared one costs, in parameters or in products: is a gain more than a
+matter of size?
+"""
 
 import numpy as np
 
@@ -15,9 +17,11 @@ ARMS = (Arm("full", "parameters"), Arm("full", "products"), Arm("local", "parame
 
 
 def matched_networks(bench: Bench, field: int) -> tuple[Matched, ...]:
-    """Train full and local networks of matched widths on the largest samples of the first splits, as far as the time allows.
+    """Train full and local networks of matched widths on the largest samples of the first splits,
+    as far as the time allows.
 
-    The three networks as they took part come first. Nothing is left to compare with where the shared one was not run in two splits.
+    The three networks as they took part come first. Nothing is left to compare with where the
+    shared one was not run in two splits.
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
@@ -31,8 +35,15 @@ def matched_networks(bench: Bench, field: int) -> tuple[Matched, ...]:
         return ()
     # One network after another: a program that is compiled should come to an interval.
     for arm in ARMS:
-        bench.run([Unit(arm, field, top, split) for split in range(min(SPLITS, bench.settings.splits))], ending=False)
-    return tuple(found for arm in (SHARED, FULL, LOCAL, *ARMS) if (found := _measured(bench, arm, field)) is not None)
+        bench.run(
+            [Unit(arm, field, top, split) for split in range(min(SPLITS, bench.settings.splits))],
+            ending=False,
+        )
+    return tuple(
+        found
+        for arm in (SHARED, FULL, LOCAL, *ARMS)
+        if (found := _measured(bench, arm, field)) is not None
+    )
 
 
 def _measured(bench: Bench, arm: Arm, field: int) -> Matched | None:
@@ -45,5 +56,15 @@ def _measured(bench: Bench, arm: Arm, field: int) -> Matched | None:
     pairs = pairs_of(bench, field, SHARED, arm, [top])
     gap = None
     if arm != SHARED and len(pairs) > 1:
-        gap = gain_interval(list(pairs.values()), overlap_of(bench, list(pairs), {top: list(pairs.values())}), level)
-    return Matched(arm.network, arm.control, net.width, parameters, products, mean_over_seeds(accuracy, level), gap)
+        gap = gain_interval(
+            list(pairs.values()), overlap_of(bench, list(pairs), {top: list(pairs.values())}), level
+        )
+    return Matched(
+        arm.network,
+        arm.control,
+        net.width,
+        parameters,
+        products,
+        mean_over_seeds(accuracy, level),
+        gap,
+    )

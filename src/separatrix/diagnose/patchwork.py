@@ -3,17 +3,21 @@
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from separatrix.geometry import depth_area, elbow, tukey_depth
 from separatrix.diagnose.bench import SHARED, SHARED_PIXELS, Bench
 from separatrix.diagnose.explain import Geometry
+from separatrix.geometry import depth_area, elbow, tukey_depth
 from separatrix.studies.seeds import mean_over_seeds
 
 SEEDS, ROWS, POINTS, DIRECTIONS = 4, 300, 500, 200
-ENOUGH, MOST = 500_000, 5_000_000  # numbers in the patches of an elbow, and in all patches that are cut
+ENOUGH, MOST = (
+    500_000,
+    5_000_000,
+)  # numbers in the patches of an elbow, and in all patches that are cut
 
 
 def patch_geometry(bench: Bench, field: int) -> tuple[Geometry, ...]:
-    """PCA elbow at 90 % and Tukey depth area of windows and of scattered pixels, over splits; empty where there is no time for two splits.
+    """PCA elbow at 90 % and Tukey depth area of windows and of scattered pixels, over splits; empty
+    where there is no time for two splits.
 
     Both kinds get the same number of points and directions, since both bias the depth.
 
@@ -33,21 +37,40 @@ def patch_geometry(bench: Bench, field: int) -> tuple[Geometry, ...]:
         if before <= 1.2 * slowest:
             break
         learn = bench.rows(split)[0]
-        x = learn.x[: min(ROWS, int(learn.count), max(2, MOST // (bench.sight(SHARED, field).places.size * learn.x.shape[-1])))]
+        x = learn.x[
+            : min(
+                ROWS,
+                int(learn.count),
+                max(2, MOST // (bench.sight(SHARED, field).places.size * learn.x.shape[-1])),
+            )
+        ]
         for kind, arm in kinds.items():
             patches = x[:, bench.sight(arm, field, split).places, :]
             numbers = patches.shape[2] * patches.shape[3]
             patches = patches.reshape(-1, numbers)
-            order = np.random.default_rng([bench.settings.seed, split, 16]).permutation(len(patches))
+            order = np.random.default_rng([bench.settings.seed, split, 16]).permutation(
+                len(patches)
+            )
             points = min(POINTS, len(patches))
-            with threadpool_limits(1):  # small matrices: on a busy machine threads wait for one another
+            with threadpool_limits(
+                1
+            ):  # small matrices: on a busy machine threads wait for one another
                 elbows[kind].append(elbow(patches[order[: max(points, ENOUGH // numbers)]]))
-                areas[kind].append(depth_area(tukey_depth(patches[order[:points]], DIRECTIONS, split)))
+                areas[kind].append(
+                    depth_area(tukey_depth(patches[order[:points]], DIRECTIONS, split))
+                )
         slowest = max(slowest, before - bench.left)
     if len(areas["windows"]) < 2:
         return ()
     level = bench.settings.level
     return tuple(
-        Geometry(kind, numbers, points, DIRECTIONS, mean_over_seeds(np.array(elbows[kind], float), level), mean_over_seeds(np.array(areas[kind]), level))
+        Geometry(
+            kind,
+            numbers,
+            points,
+            DIRECTIONS,
+            mean_over_seeds(np.array(elbows[kind], float), level),
+            mean_over_seeds(np.array(areas[kind]), level),
+        )
         for kind in kinds
-    )  # fmt: skip
+    )

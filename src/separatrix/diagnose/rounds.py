@@ -1,10 +1,11 @@
-"""The procedure: a first full answer on a few splits, then more splits for the comparisons that the verdict still waits for."""
+"""The procedure: a first full answer on a few splits, then more splits for the comparisons that the
+verdict still waits for.
+"""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from separatrix.inference.intervals import Interval
 from separatrix.diagnose.bench import (
     FULL,
     LOCAL,
@@ -17,10 +18,11 @@ from separatrix.diagnose.bench import (
     Bench,
     Result,
     Unit,
-)  # fmt: skip
+)
 from separatrix.diagnose.gains import Paired, decide, gain_interval, overlaps
 from separatrix.diagnose.sights import fields_of, is_deep
 from separatrix.diagnose.verdict import OPEN, Gain, Verdict, answers, judge
+from separatrix.inference.intervals import Interval
 from separatrix.studies.seeds import mean_over_seeds
 
 ARMS = (FULL, SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES)
@@ -35,11 +37,19 @@ CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
 }
 NEIGHBOURS, NEIGHBOURS_SHARE = (FULL, SHARED, SHARED_PIXELS), 0.65  # of the budget, with the pilot
 PILOT = (0, 1)  # the splits on whose validation rows the receptive field is chosen
-SMALL_PILOT = (0, 1, 2, 3, 4, 5)  # of small images, whose trainings are short and whose windows of 2 and 3 pixels differ
+SMALL_PILOT = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+)  # of small images, whose trainings are short and whose windows of 2 and 3 pixels differ
 
 
 def choose_field(bench: Bench) -> int:
-    """The receptive field at which the local or the shared network does best on validation rows; nothing is tried where it was given.
+    """The receptive field at which the local or the shared network does best on validation rows;
+    nothing is tried where it was given.
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
@@ -53,18 +63,36 @@ def choose_field(bench: Bench) -> int:
     fields = fields_of(bench.data.shape)
     middle = fields[len(fields) // 2]
     top = bench.sizes.ladder[-1]
-    # The middling field first: with no time for others it stands. Then the others, and further splits of all of them.
+    # The middling field first: with no time for others it stands. Then the others, and further
+    # splits of all of them.
     order = sorted(fields, key=lambda field: field != middle)
     splits = SMALL_PILOT if len(bench.data.shape) == 3 and not is_deep(bench.data.shape) else PILOT
-    pilot = [(arm, field, top, split) for field in order for split in splits for arm in (SHARED, LOCAL)]
-    bench.run((Unit(*each) for each in sorted(pilot, key=lambda each: each[-1] not in PILOT)), share=bench.pilot_share)
-    have = [split for split in splits if all(Unit(arm, field, top, split) in bench.results for field in order for arm in (SHARED, LOCAL))]
+    pilot = [
+        (arm, field, top, split) for field in order for split in splits for arm in (SHARED, LOCAL)
+    ]
+    bench.run(
+        (Unit(*each) for each in sorted(pilot, key=lambda each: each[-1] not in PILOT)),
+        share=bench.pilot_share,
+    )
+    have = [
+        split
+        for split in splits
+        if all(
+            Unit(arm, field, top, split) in bench.results
+            for field in order
+            for arm in (SHARED, LOCAL)
+        )
+    ]
 
     def merit(field: int) -> float:
         means = []
         for arm in (SHARED, LOCAL):
             used = have if len(have) > len(PILOT) else PILOT
-            found = [bench.results[unit].check for split in used if (unit := Unit(arm, field, top, split)) in bench.results]
+            found = [
+                bench.results[unit].check
+                for split in used
+                if (unit := Unit(arm, field, top, split)) in bench.results
+            ]
             means.append(float(np.mean(found)) if len(found) == len(used) else -np.inf)
         return max(means)
 
@@ -72,7 +100,8 @@ def choose_field(bench: Bench) -> int:
 
 
 def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dict[str, Gain]]:
-    """Run rounds until the verdict is sure, the time is up or the splits are used up; the verdict, its reasons and all gains.
+    """Run rounds until the verdict is sure, the time is up or the splits are used up; the verdict,
+    its reasons and all gains.
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
@@ -87,7 +116,12 @@ def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dic
         settle_neighbours(bench, field)
     wanted, arms = s.first, ARMS
     while True:
-        bench.run(Unit(arm, field, size, split) for split in range(wanted) for arm in arms for size in reversed(ladder))
+        bench.run(
+            Unit(arm, field, size, split)
+            for split in range(wanted)
+            for arm in arms
+            for size in reversed(ladder)
+        )
         gains = {name: measured(bench, field, name) for name in CONTRASTS}
         verdict, reasons = judge(gains, learned(bench, field))
         arms = waiting(gains)
@@ -100,16 +134,25 @@ def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dic
 
 
 def settle_neighbours(bench: Bench, field: int) -> None:
-    """The first question first, where trainings are long: splits of the shared network, scrambled and beside the full one, until they answer it.
+    """The first question first, where trainings are long: splits of the shared network, scrambled
+    and beside the full one, until they answer it.
 
     The other arms come after it, with what is left of the budget.
     """
     s = bench.settings
     for wanted in range(s.first, s.splits + 1, s.more):
         before = len(bench.results)
-        units = (Unit(arm, field, size, split) for split in range(wanted) for arm in NEIGHBOURS for size in reversed(bench.sizes.ladder))
+        units = (
+            Unit(arm, field, size, split)
+            for split in range(wanted)
+            for arm in NEIGHBOURS
+            for size in reversed(bench.sizes.ladder)
+        )
         bench.run(units, share=NEIGHBOURS_SHARE)
-        if len(bench.results) == before or measured(bench, field, "convolution").decision != "cannot tell":
+        if (
+            len(bench.results) == before
+            or measured(bench, field, "convolution").decision != "cannot tell"
+        ):
             return
 
 
@@ -126,7 +169,9 @@ def waiting(gains: dict[str, Gain]) -> tuple[Arm, ...]:
     local, shares = answers(gains)
     open_: list[str] = []
     if local == "cannot tell":
-        open_ += [name for name in ("locality", "convolution") if gains[name].decision == "cannot tell"]
+        open_ += [
+            name for name in ("locality", "convolution") if gains[name].decision == "cannot tell"
+        ]
         open_ += ["local less full", "shared less full"]
     # Once locality is known not to pay, the verdict no longer depends on sharing.
     if local == "pays" and shares == "cannot tell":
@@ -136,7 +181,9 @@ def waiting(gains: dict[str, Gain]) -> tuple[Arm, ...]:
 
 
 def learned(bench: Bench, field: int) -> bool:
-    """Whether some network's mean accuracy at the largest size is above the best constant answer's by the margin."""
+    """Whether some network's mean accuracy at the largest size is above the best constant answer's
+    by the margin.
+    """
     means = [
         np.mean([r.accuracy for r in found])
         for arm in (SHARED, LOCAL, FULL)
@@ -154,7 +201,9 @@ def constant(bench: Bench) -> float:
 
 def results(bench: Bench, arm: Arm, field: int, size: int) -> list[Result]:
     """The results of an arm at a size, split by split."""
-    found = (bench.results.get(Unit(arm, field, size, split)) for split in range(bench.settings.splits))
+    found = (
+        bench.results.get(Unit(arm, field, size, split)) for split in range(bench.settings.splits)
+    )
     return [each for each in found if each is not None]
 
 
@@ -164,39 +213,68 @@ def measured(bench: Bench, field: int, name: str) -> Gain:
     s, ladder = bench.settings, bench.sizes.ladder
     whole = pairs_of(bench, field, first, second, ladder)
     alone = {size: pairs_of(bench, field, first, second, (size,)) for size in ladder}
-    overlap = overlap_of(bench, list(whole), {size: list(found.values()) for size, found in alone.items()})
+    overlap = overlap_of(
+        bench, list(whole), {size: list(found.values()) for size, found in alone.items()}
+    )
     pairs = list(whole.values())
     decision = decide(pairs, overlap, s.margin, s.sure, random)
     sizes = tuple(
-        (size, gain_interval(list(found.values()), overlap_of(bench, list(found), {size: list(found.values())}), s.level))
+        (
+            size,
+            gain_interval(
+                list(found.values()),
+                overlap_of(bench, list(found), {size: list(found.values())}),
+                s.level,
+            ),
+        )
         for size, found in alone.items()
         if len(found) > 1
     )
-    shown, sure = (gain_interval(pairs, overlap, level) if len(pairs) > 1 else None for level in (s.level, s.sure))
+    shown, sure = (
+        gain_interval(pairs, overlap, level) if len(pairs) > 1 else None
+        for level in (s.level, s.sure)
+    )
     return Gain(name, str(first), str(second), shown, sizes, decision, sure, s.margin)
 
 
-def pairs_of(bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]) -> dict[int, Paired]:
+def pairs_of(
+    bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]
+) -> dict[int, Paired]:
     """The paired differences of every split in which both arms were run at all of the sizes."""
     out = {}
     for split in range(bench.settings.splits):
-        a, b = ([bench.results.get(Unit(arm, field, size, split)) for size in sizes] for arm in (first, second))
-        left, right = [each for each in a if each is not None], [each for each in b if each is not None]
+        a, b = (
+            [bench.results.get(Unit(arm, field, size, split)) for size in sizes]
+            for arm in (first, second)
+        )
+        left, right = (
+            [each for each in a if each is not None],
+            [each for each in b if each is not None],
+        )
         if len(left) == len(sizes) == len(right):
             rows = np.mean([x.rows - y.rows for x, y in zip(left, right)], axis=0)
-            out[split] = Paired(rows, float(np.mean([x.accuracy for x in left])), float(np.mean([y.accuracy for y in right])))
+            out[split] = Paired(
+                rows,
+                float(np.mean([x.accuracy for x in left])),
+                float(np.mean([y.accuracy for y in right])),
+            )
     return out
 
 
-def overlap_of(bench: Bench, splits: Sequence[int], sizes: Mapping[int, Sequence[Paired]]) -> tuple[float, float]:
+def overlap_of(
+    bench: Bench, splits: Sequence[int], sizes: Mapping[int, Sequence[Paired]]
+) -> tuple[float, float]:
     """The mean shares of test rows and of training rows that two of the splits have in common.
 
-    Small samples overlap little and vary much, large ones the reverse: sizes count by what their trainings add to the variance.
+    Small samples overlap little and vary much, large ones the reverse: sizes count by what their
+    trainings add to the variance.
     """
     parts = [bench.split(split) for split in splits]
     shares = [overlaps([part.learn[:size] for part in parts]) for size in sizes]
     weights = [training_variance(pairs) for pairs in sizes.values()]
-    trains = float(np.average(shares, weights=weights)) if sum(weights) > 0 else float(np.mean(shares))
+    trains = (
+        float(np.average(shares, weights=weights)) if sum(weights) > 0 else float(np.mean(shares))
+    )
     return overlaps([part.test for part in parts]), trains
 
 
@@ -208,12 +286,19 @@ def training_variance(pairs: Sequence[Paired]) -> float:
     """
     if len(pairs) < 2:
         return 0.0
-    return max(0.0, float(np.var([pair.mean for pair in pairs], ddof=1) - np.mean([pair.noise for pair in pairs])))
+    return max(
+        0.0,
+        float(
+            np.var([pair.mean for pair in pairs], ddof=1) - np.mean([pair.noise for pair in pairs])
+        ),
+    )
 
 
 def curve(bench: Bench, arm: Arm, field: int) -> tuple[tuple[int, Interval], ...]:
     """The mean accuracy of an arm at every size at which it was run in several splits."""
     found = ((size, results(bench, arm, field, size)) for size in bench.sizes.ladder)
     return tuple(
-        (size, mean_over_seeds(np.array([r.accuracy for r in some]), bench.settings.level)) for size, some in found if len(some) > 1
+        (size, mean_over_seeds(np.array([r.accuracy for r in some]), bench.settings.level))
+        for size, some in found
+        if len(some) > 1
     )

@@ -10,7 +10,8 @@ from separatrix.diagnose.verdict import Saved
 
 
 def size_reaching(sizes: Sequence[int], curve: Float[np.ndarray, " sizes"], target: float) -> float:
-    """The sample size at which a learning curve, straight between its points on a log axis, first reaches a target.
+    """The sample size at which a learning curve, straight between its points on a log axis, first
+    reaches a target.
 
     0 where the smallest size already does, infinite where none does.
 
@@ -27,13 +28,19 @@ def size_reaching(sizes: Sequence[int], curve: Float[np.ndarray, " sizes"], targ
 
 
 def labels_saved(
-    sizes: Sequence[int], network: Float[np.ndarray, "splits sizes"], against: Float[np.ndarray, "splits sizes"],
-    names: tuple[str, str], level: float = 0.95, draws: int = 500,
-) -> Saved | None:  # fmt: skip
-    """How many times fewer labels the first network needs to reach what the second one reaches at the largest size.
+    sizes: Sequence[int],
+    network: Float[np.ndarray, "splits sizes"],
+    against: Float[np.ndarray, "splits sizes"],
+    names: tuple[str, str],
+    level: float = 0.95,
+    draws: int = 500,
+) -> Saved | None:
+    """How many times fewer labels the first network needs to reach what the second one reaches at
+    the largest size.
 
-    Splits are redrawn with replacement, the same for both networks, for the interval. A network that is there at the smallest size saves at
-    least the whole ladder; one that never gets there saves nothing that could be said.
+    Splits are redrawn with replacement, the same for both networks, for the interval. A network
+    that is there at the smallest size saves at least the whole ladder; one that never gets there
+    saves nothing that could be said.
 
     >>> rng = np.random.default_rng(0)
     >>> noise = 0.001 * rng.normal(size=(8, 3))
@@ -52,7 +59,10 @@ def labels_saved(
     everyone = np.arange(len(network))
     rng = np.random.default_rng(0)  # resampling is deterministic
     found = sorted(ratio(rng.integers(0, len(network), len(network))) for _ in range(draws))
-    low, high = found[int((0.5 - level / 2) * draws)], found[min(draws - 1, int((0.5 + level / 2) * draws))]
+    low, high = (
+        found[int((0.5 - level / 2) * draws)],
+        found[min(draws - 1, int((0.5 + level / 2) * draws))],
+    )
     estimate, target = ratio(everyone), float(against[:, -1].mean())
     most = top / sizes[0]
     if estimate == math.inf:

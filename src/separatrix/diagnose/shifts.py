@@ -1,7 +1,8 @@
-"""The translation test: how well networks trained on rows as they are answer for held-out rows that are shifted by some pixels.
+"""The translation test: how well networks trained on rows as they are answer for held-out rows that
+are shifted by some pixels.
 
-A shift is nothing but other windows: a window of the shifted row sees what a moved window of the row itself sees. Pixels that come in from
-beyond the edge repeat the edge.
+A shift is nothing but other windows: a window of the shifted row sees what a moved window of the
+row itself sees. Pixels that come in from beyond the edge repeat the edge.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,11 @@ from separatrix.diagnose.rounds import overlap_of
 from separatrix.diagnose.training import Rows, score
 from separatrix.studies.seeds import mean_over_seeds
 
-LEAST, ROWS, NUMBERS = 100, 400, 1_500_000  # held-out rows of a split that are shifted: as many as windows see this many numbers in
+LEAST, ROWS, NUMBERS = (
+    100,
+    400,
+    1_500_000,
+)  # held-out rows of a split that are shifted: as many as windows see this many numbers in
 
 
 class NoTime(Exception):
@@ -41,7 +46,8 @@ def distances(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def moved(shape: tuple[int, ...], shift: int) -> Iterator[Int[np.ndarray, " pixels"]]:
-    """For both directions along every axis: which pixel of a row stands at each place of the shifted row.
+    """For both directions along every axis: which pixel of a row stands at each place of the
+    shifted row.
 
     >>> [each.tolist() for each in moved((4, 1), 1)]
     [[0, 0, 1, 2], [1, 2, 3, 3]]
@@ -51,11 +57,16 @@ def moved(shape: tuple[int, ...], shift: int) -> Iterator[Int[np.ndarray, " pixe
         for step in (shift, -shift):
             along = [np.arange(n) for n in space]
             along[axis] = np.clip(along[axis] - step, 0, length - 1)
-            yield np.ravel_multi_index(np.meshgrid(*along, indexing="ij"), space).reshape(-1).astype(np.int32)
+            yield (
+                np.ravel_multi_index(np.meshgrid(*along, indexing="ij"), space)
+                .reshape(-1)
+                .astype(np.int32)
+            )
 
 
 def translation(bench: Bench, field: int) -> tuple[Shifted, ...]:
-    """Accuracies and costs of every shift for the three networks at the largest sample size; nothing for tables, whose columns stand in no space.
+    """Accuracies and costs of every shift for the three networks at the largest sample size;
+    nothing for tables, whose columns stand in no space.
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
@@ -79,7 +90,11 @@ def translation(bench: Bench, field: int) -> tuple[Shifted, ...]:
                 continue
             name = bench.parameters(unit) | {"shifts": list(shifts), "tested": rows}
             try:
-                found[unit] = bench.lab.remember("diagnose-shifts", name, lambda unit=unit: _shifted(bench, unit, shifts, rows, programs))
+                found[unit] = bench.lab.remember(
+                    "diagnose-shifts",
+                    name,
+                    lambda unit=unit: _shifted(bench, unit, shifts, rows, programs),
+                )
             except NoTime:
                 continue
             slowest = max(slowest, before - bench.left)
@@ -88,14 +103,27 @@ def translation(bench: Bench, field: int) -> tuple[Shifted, ...]:
         mine = {unit.split: each for unit, each in found.items() if unit.arm == arm}
         for i, shift in enumerate(shifts if len(mine) > 1 else ()):
             accuracy = np.array([each["shifted"][i][0] for each in mine.values()])
-            pairs = [Paired.of(each["accuracy"] - each["shifted"][i][0], each["shifted"][i][1]) for each in mine.values()]
-            cost = gain_interval(pairs, overlap_of(bench, list(mine), {top: pairs}), bench.settings.level)
-            out.append(Shifted(str(arm), shift, rows, mean_over_seeds(accuracy, bench.settings.level), cost))
+            pairs = [
+                Paired.of(each["accuracy"] - each["shifted"][i][0], each["shifted"][i][1])
+                for each in mine.values()
+            ]
+            cost = gain_interval(
+                pairs, overlap_of(bench, list(mine), {top: pairs}), bench.settings.level
+            )
+            out.append(
+                Shifted(
+                    str(arm), shift, rows, mean_over_seeds(accuracy, bench.settings.level), cost
+                )
+            )
     return tuple(out)
 
 
-def _shifted(bench: Bench, unit: Unit, shifts: tuple[int, ...], most: int, programs: dict[Net, Any]) -> dict[str, Any]:
-    """The accuracy on rows as they are, and for every shift the mean accuracy over directions with the noise of the difference."""
+def _shifted(
+    bench: Bench, unit: Unit, shifts: tuple[int, ...], most: int, programs: dict[Net, Any]
+) -> dict[str, Any]:
+    """The accuracy on rows as they are, and for every shift the mean accuracy over directions with
+    the noise of the difference.
+    """
     weights = bench.weights(unit)
     if weights is None:
         raise NoTime
@@ -110,7 +138,9 @@ def _shifted(bench: Bench, unit: Unit, shifts: tuple[int, ...], most: int, progr
     plain = outcomes(view.places)
     out = []
     for shift in shifts:
-        rows = np.mean([outcomes(where[view.places]) for where in moved(bench.data.shape, shift)], axis=0)
+        rows = np.mean(
+            [outcomes(where[view.places]) for where in moved(bench.data.shape, shift)], axis=0
+        )
         out.append([float(rows.mean()), Paired(plain - rows, 0.0, 0.0).noise])
     return {"accuracy": float(plain.mean()), "shifted": out}
 

@@ -1,4 +1,6 @@
-"""What the windows of a network see: receptive fields, and the controls, which are nothing but other windows."""
+"""What the windows of a network see: receptive fields, and the controls, which are nothing but
+other windows.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -6,18 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from separatrix.diagnose.networks import deep_of
 from separatrix.errors import ParameterError
 from separatrix.networks.layout import group_of
 from separatrix.networks.windows import windows
-from separatrix.diagnose.networks import deep_of
 
-MOST_WINDOWS = 200  # and this many numbers under all windows together: a training step must cost milliseconds
+MOST_WINDOWS = (
+    200  # and this many numbers under all windows together: a training step must cost milliseconds
+)
 MOST_PRODUCTS = 4000
-DEEP_SIDE = 16  # the smaller side of such images: on 8 x 8 pixels a pooled map would have room for a single window
+# The smaller side of such images: on 8 x 8 pixels a pooled map would have room for a single window
+DEEP_SIDE = 16
 
 
 class Sight(NamedTuple):
-    """Windows over an input: their side, their stride, the pixels each sees, and the mean over regions that the readout reads.
+    """Windows over an input: their side, their stride, the pixels each sees, and the mean over
+    regions that the readout reads.
 
     >>> sight((8, 1), 3).places.shape
     (6, 3)
@@ -54,26 +60,43 @@ def fields_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def sight(shape: tuple[int, ...], field: int) -> Sight:
-    """Windows of a side `field` at the finest stride that a short budget affords, read region by region.
+    """Windows of a side `field` at the finest stride that a short budget affords, read region by
+    region.
 
     >>> sight((28, 28, 1), 5).stride, sight((28, 28, 1), 5).pool.shape
     (2, (16, 16))
     """
     *space, _ = shape
     if field > min(space):
-        raise ParameterError("diagnose", "field", f"at most the input's smaller side ({min(space)})", field)
+        raise ParameterError(
+            "diagnose", "field", f"at most the input's smaller side ({min(space)})", field
+        )
     stride = _stride(tuple(space), field)
     where = windows(shape, field, stride)
     places = where.places().astype(np.int32)
     if is_deep(shape):
         last = deep_of(where.counts).counts
-        return Sight(field, stride, places, regions_of(last, tuple(min(4, count) for count in last)), where.counts)
+        return Sight(
+            field,
+            stride,
+            places,
+            regions_of(last, tuple(min(4, count) for count in last)),
+            where.counts,
+        )
     most = 4 if len(space) == 2 else 8
-    return Sight(field, stride, places, regions_of(where.counts, tuple(max(1, min(most, count // 2)) for count in where.counts)))
+    return Sight(
+        field,
+        stride,
+        places,
+        regions_of(where.counts, tuple(max(1, min(most, count // 2)) for count in where.counts)),
+    )
 
 
-def regions_of(counts: tuple[int, ...], along: tuple[int, ...]) -> Float[np.ndarray, "regions positions"]:
-    """The mean over the windows of every region, as a matrix; `along` says how many regions each axis has.
+def regions_of(
+    counts: tuple[int, ...], along: tuple[int, ...]
+) -> Float[np.ndarray, "regions positions"]:
+    """The mean over the windows of every region, as a matrix; `along` says how many regions each
+    axis has.
 
     >>> regions_of((4,), (2,)).tolist()
     [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
@@ -99,15 +122,22 @@ def whole(shape: tuple[int, ...]) -> Sight:
     """
     pixels = math.prod(shape[:-1])
     counts = (1, 1) if is_deep(shape) else ()
-    return Sight(max(shape[:-1]), 1, np.arange(pixels, dtype=np.int32)[None], np.ones((1, 1), np.float32), counts)
+    return Sight(
+        max(shape[:-1]),
+        1,
+        np.arange(pixels, dtype=np.int32)[None],
+        np.ones((1, 1), np.float32),
+        counts,
+    )
 
 
 def controlled(view: Sight, control: str, pixels: int, rng: Any) -> Sight:
     """The windows under a control.
 
-    "pixels": one random order of all pixels, so that windows see scattered ones; a full network would not notice. "patches": every
-    window sees its own pixels in an order of its own, so that windows can no longer share weights; a local network would not notice.
-    Both orders hold for all rows alike.
+    "pixels": one random order of all pixels, so that windows see scattered ones; a full network
+    would not notice. "patches": every window sees its own pixels in an order of its own, so that
+    windows can no longer share weights; a local network would not notice. Both orders hold for all
+    rows alike.
 
     >>> view = sight((8, 1), 4)
     >>> [sorted(row) for row in controlled(view, "patches", 8, np.random.default_rng(0)).places.tolist()] == view.places.tolist()

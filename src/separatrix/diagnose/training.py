@@ -1,8 +1,10 @@
-"""Training one network on one split, at several learning rates at once: the only compiled code of a diagnosis.
+"""Training one network on one split, at several learning rates at once: the only compiled code of a
+diagnosis.
 
-Sample size, rows, windows and rates are data, so one program serves every rung of the ladder, every split and every control: the
-controls change only which pixels a window sees. The rate and the moment to stop are chosen on validation rows; test rows are
-looked at once, with the parameters so chosen.
+Sample size, rows, windows and rates are data, so one program serves every rung of the ladder, every
+split and every control: the controls change only which pixels a window sees. The rate and the
+moment to stop are chosen on validation rows; test rows are looked at once, with the parameters so
+chosen.
 """
 
 from typing import Any, NamedTuple
@@ -13,12 +15,13 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from separatrix.learners.losses import logistic, squared
 from separatrix.diagnose.networks import Net, Weights, outputs_of
+from separatrix.learners.losses import logistic, squared
 
 
 class Rows(NamedTuple):
-    """Rows to learn from or to test on: (rows, pixels, channels), labels, and how many of the rows are real.
+    """Rows to learn from or to test on: (rows, pixels, channels), labels, and how many of the rows
+    are real.
 
     >>> Rows(jnp.zeros((3, 4, 1)), jnp.zeros(3), 3).count
     3
@@ -30,7 +33,8 @@ class Rows(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How every network is trained: Adam over `steps` batches of `batch` rows, looked at `looks` times; rates fall as a cosine.
+    """How every network is trained: Adam over `steps` batches of `batch` rows, looked at `looks`
+    times; rates fall as a cosine.
 
     `steps` are those of the largest sample size; smaller ones take fewer, as the root of the size.
 
@@ -44,11 +48,14 @@ class Recipe(NamedTuple):
     rates: tuple[float, ...] = (3e-3, 1e-2)
 
 
-def score(outputs: Float[Array, "rows outputs"], y: Float[Array, " rows"], count: Any) -> tuple[Array, Array, Array]:
-    """Accuracy over the first `count` rows, the loss there, and what every row adds to the accuracy, which is their mean.
+def score(
+    outputs: Float[Array, "rows outputs"], y: Float[Array, " rows"], count: Any
+) -> tuple[Array, Array, Array]:
+    """Accuracy over the first `count` rows, the loss there, and what every row adds to the
+    accuracy, which is their mean.
 
-    For classes a row adds 1 or 0. For one output the accuracy is the share of the variance that is explained, and a row adds
-    1 - (its squared error)/(variance of the rows).
+    For classes a row adds 1 or 0. For one output the accuracy is the share of the variance that is
+    explained, and a row adds 1 - (its squared error)/(variance of the rows).
 
     >>> accuracy, _, rows = score(jnp.array([[0.0, 1.0], [1.0, 0.0]]), jnp.array([1.0, 1.0]), 2)
     >>> float(accuracy), rows.tolist()
@@ -57,7 +64,10 @@ def score(outputs: Float[Array, "rows outputs"], y: Float[Array, " rows"], count
     real = jnp.arange(y.shape[0]) < count
     weight = real / jnp.maximum(count, 1)
     if outputs.shape[1] > 1:
-        rows, losses = (jnp.argmax(outputs, -1) == y.astype(jnp.int32)).astype(jnp.float32), logistic(outputs, y)
+        rows, losses = (
+            (jnp.argmax(outputs, -1) == y.astype(jnp.int32)).astype(jnp.float32),
+            logistic(outputs, y),
+        )
     else:
         losses = squared(outputs[:, 0], y)
         rows = 1.0 - losses / jnp.maximum(jnp.square(y - y @ weight) @ weight, 1e-12)
@@ -65,12 +75,21 @@ def score(outputs: Float[Array, "rows outputs"], y: Float[Array, " rows"], count
 
 
 def train(
-    net: Net, recipe: Recipe, start: Weights, order: Int[Array, "steps batch"], places: Int[Array, "positions area"],
-    pool: Float[Array, "regions positions"], every: Any, learn: Rows, check: Rows, test: Rows,
-) -> dict[str, Any]:  # fmt: skip
+    net: Net,
+    recipe: Recipe,
+    start: Weights,
+    order: Int[Array, "steps batch"],
+    places: Int[Array, "positions area"],
+    pool: Float[Array, "regions positions"],
+    every: Any,
+    learn: Rows,
+    check: Rows,
+    test: Rows,
+) -> dict[str, Any]:
     """Train at every rate, choose rate and moment on `check`, and test once.
 
-    `order` says which training rows every step takes, `every` is the number of steps between two looks.
+    `order` says which training rows every step takes, `every` is the number of steps between two
+    looks.
 
     >>> rows, net = Rows(jnp.zeros((8, 3, 1)), jnp.zeros(8), 8), Net(True, 4, 2)
     >>> import numpy as np
@@ -81,7 +100,8 @@ def train(
     1.0
     """
     rates = jnp.array(recipe.rates)
-    # Parameters are one vector: an optimizer's step is then a handful of operations, and compiles faster.
+    # Parameters are one vector: an optimizer's step is then a handful of operations, and compiles
+    # faster.
     flat, shaped = ravel_pytree(jax.tree.map(jnp.asarray, start))
 
     def loss(params: Array, x: Array, y: Array) -> Array:
@@ -105,13 +125,23 @@ def train(
     def one(rate: Array) -> tuple[Array, Array, Array]:
         def look(carry: Any, number: Array) -> tuple[Any, Array]:
             state, best, kept, moment = carry
-            state = jax.lax.fori_loop(number * every, (number + 1) * every, lambda i, s: step(rate, s, i), state)
+            state = jax.lax.fori_loop(
+                number * every, (number + 1) * every, lambda i, s: step(rate, s, i), state
+            )
             accuracy, cost, _ = judged(state[0], check)
-            # Ties of the accuracy, which is coarse, are broken by the loss; a loss that is not a number loses.
-            merit = jnp.where(jnp.isfinite(cost), accuracy - 1e-3 * jnp.minimum(cost, 100.0), -jnp.inf)
+            # Ties of the accuracy, which is coarse, are broken by the loss; a loss that is not a
+            # number loses.
+            merit = jnp.where(
+                jnp.isfinite(cost), accuracy - 1e-3 * jnp.minimum(cost, 100.0), -jnp.inf
+            )
             better = merit > best
             kept = jnp.where(better, state[0], kept)
-            return (state, jnp.maximum(merit, best), kept, jnp.where(better, (number + 1) * every, moment)), accuracy
+            return (
+                state,
+                jnp.maximum(merit, best),
+                kept,
+                jnp.where(better, (number + 1) * every, moment),
+            ), accuracy
 
         first = ((flat, adam.init(flat)), jnp.float32(-jnp.inf), flat, jnp.int32(0))
         (_, best, kept, moment), _ = jax.lax.scan(look, first, jnp.arange(recipe.looks))
@@ -122,6 +152,10 @@ def train(
     chosen = kept[winner]
     accuracy, _, rows = judged(chosen, test)
     return {
-        "accuracy": accuracy, "rows": rows, "check": best[winner], "rate": rates[winner], "steps": moment[winner],
+        "accuracy": accuracy,
+        "rows": rows,
+        "check": best[winner],
+        "rate": rates[winner],
+        "steps": moment[winner],
         "params": shaped(chosen),
-    }  # fmt: skip
+    }

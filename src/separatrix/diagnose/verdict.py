@@ -4,12 +4,18 @@ import dataclasses
 import math
 from typing import Any, Literal, get_args
 
-from separatrix.inference.intervals import Interval
-from separatrix.notes import Note
 from separatrix.diagnose.explain import Explanations, plain_interval, points
 from separatrix.diagnose.gains import Decision
+from separatrix.inference.intervals import Interval
+from separatrix.notes import Note
 
-Verdict = Literal["convolution pays", "locality pays, sharing does not", "locality pays, sharing unsettled", "neither pays", "cannot tell"]
+Verdict = Literal[
+    "convolution pays",
+    "locality pays, sharing does not",
+    "locality pays, sharing unsettled",
+    "neither pays",
+    "cannot tell",
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 UNSETTLED: Verdict = "locality pays, sharing unsettled"
 OPEN: tuple[Verdict, ...] = (UNSETTLED, "cannot tell")  # more splits could change these
@@ -17,7 +23,8 @@ OPEN: tuple[Verdict, ...] = (UNSETTLED, "cannot tell")  # more splits could chan
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """A difference between two networks: its mean over the ladder of sample sizes, at every size, and whether it pays.
+    """A difference between two networks: its mean over the ladder of sample sizes, at every size,
+    and whether it pays.
 
     >>> Gain("sharing", "shared", "local", Interval(0.03, 0.02, 0.04, 0.95, "", 6), (), "pays").decision
     'pays'
@@ -34,7 +41,8 @@ class Gain:
 
     @property
     def behind(self) -> bool:
-        """Whether the first network is behind the second, as a gain pays: by at least the margin, and surely.
+        """Whether the first network is behind the second, as a gain pays: by at least the margin,
+        and surely.
 
         >>> Gain("x", "local", "full", None, (), "does not pay", Interval(-0.004, -0.007, -0.001, 0.98, "", 9)).behind
         False
@@ -49,17 +57,22 @@ class Gain:
     def plain(self) -> dict[str, Any]:
         """As plain values for JSON; the estimate is the mean over the ladder."""
         return {
-            **plain_interval(self.ladder), "what": f"{self.first} less {self.second}, mean over the ladder of sample sizes", "decision": self.decision,
-            "full_data": plain_interval(self.full), "by_size": [{"size": size, **plain_interval(found)} for size, found in self.sizes],
-        }  # fmt: skip
+            **plain_interval(self.ladder),
+            "what": f"{self.first} less {self.second}, mean over the ladder of sample sizes",
+            "decision": self.decision,
+            "full_data": plain_interval(self.full),
+            "by_size": [{"size": size, **plain_interval(found)} for size, found in self.sizes],
+        }
 
 
 def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and its reasons from the gains called "locality", "convolution", "sharing", "patches", "local less full" and "shared less full".
+    """The verdict and its reasons from the gains called "locality", "convolution", "sharing",
+    "patches", "local less full" and "shared less full".
 
-    Locality pays if scrambling the pixels costs the local or the shared network something; a network that is behind the full one,
-    which is blind to the order of pixels, does not count. Sharing pays if the shared network beats the
-    local one and loses its lead when every window's pixels are permuted in another way.
+    Locality pays if scrambling the pixels costs the local or the shared network something; a
+    network that is behind the full one, which is blind to the order of pixels, does not count.
+    Sharing pays if the shared network beats the local one and loses its lead when every window's
+    pixels are permuted in another way.
 
     >>> def gain(name, decision):
     ...     return Gain(name, "a", "b", Interval(0.1, 0.05, 0.15, 0.95, "", 6), (), decision)
@@ -70,13 +83,22 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
     if not learned:
         return "cannot tell", ("no network learned more than the best constant answer says",)
     local, shares = answers(gains)
-    reasons = [_said(gains["locality"]), _said(gains["convolution"]), _said(gains["sharing"]), _said(gains["patches"])]
+    reasons = [
+        _said(gains["locality"]),
+        _said(gains["convolution"]),
+        _said(gains["sharing"]),
+        _said(gains["patches"]),
+    ]
     losing = [name for name in ("local", "shared") if _loses(gains, name)]
     if losing:
-        reasons.append(f"the fully connected network is ahead of the {' and the '.join(losing)} one, at the same cost")
+        reasons.append(
+            f"the fully connected network is ahead of the {' and the '.join(losing)} one, at the same cost"
+        )
     if local == "pays" and unmatched(gains):
         local = "cannot tell"
-        reasons.append("the fully connected network was not trained in the time there was, so nothing says whether it would be ahead")
+        reasons.append(
+            "the fully connected network was not trained in the time there was, so nothing says whether it would be ahead"
+        )
     verdict: Verdict = "cannot tell"
     if local == "does not pay":
         verdict = "neither pays"
@@ -90,7 +112,8 @@ def judge(gains: dict[str, Gain], learned: bool) -> tuple[Verdict, tuple[str, ..
 
 
 def recommended(verdict: Verdict, sharing: Gain) -> Literal["shared", "local", "full"]:
-    """The network that a verdict recommends; of the two with windows the one that is ahead, where sharing is not settled.
+    """The network that a verdict recommends; of the two with windows the one that is ahead, where
+    sharing is not settled.
 
     >>> lead = Gain("sharing", "shared", "local", Interval(0.004, -0.002, 0.01, 0.95, "", 6), (), "cannot tell")
     >>> recommended("locality pays, sharing unsettled", lead), recommended("neither pays", lead)
@@ -161,8 +184,8 @@ def _said(gain: Gain) -> str:
 class Diagnosis:
     """Whether locality and weight sharing pay on a data set, with intervals and reasons.
 
-    `accuracy` holds the mean accuracy of every arm at every sample size, `fields` that of the receptive fields tried. For a regression
-    accuracies are shares of explained variance.
+    `accuracy` holds the mean accuracy of every arm at every sample size, `fields` that of the
+    receptive fields tried. For a regression accuracies are shares of explained variance.
 
     >>> empty = Interval(0.0, 0.0, 0.0, 0.95, "", 2)
     >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
@@ -192,25 +215,37 @@ class Diagnosis:
 
     def plain(self) -> dict[str, Any]:
         """The diagnosis as plain values: the JSON twin."""
-        curves = {arm: [{"size": size, **plain_interval(found)} for size, found in curve] for arm, curve in self.accuracy.items()}
+        curves = {
+            arm: [{"size": size, **plain_interval(found)} for size, found in curve]
+            for arm, curve in self.accuracy.items()
+        }
         fields = [
-            {"field": field, "network": arm, **plain_interval(found)} for field, arms in self.fields.items() for arm, found in arms.items()
+            {"field": field, "network": arm, **plain_interval(found)}
+            for field, arms in self.fields.items()
+            for arm, found in arms.items()
         ]
         return {
-            "name": self.name, "verdict": self.verdict, "reasons": list(self.reasons), "recommended": self.recommended,
-            "locality_gain": self.locality_gain.plain(), "sharing_gain": self.sharing_gain.plain(),
+            "name": self.name,
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "recommended": self.recommended,
+            "locality_gain": self.locality_gain.plain(),
+            "sharing_gain": self.sharing_gain.plain(),
             "labels_saved": None if self.labels_saved is None else self.labels_saved.plain(),
             "receptive_field": {"estimate": self.receptive_field, "tried": fields},
-            "gains": {name: gain.plain() for name, gain in self.gains.items()}, "accuracy": curves,
-            "baselines": {name: plain_interval(found) for name, found in self.baselines.items()}, **self.about,
+            "gains": {name: gain.plain() for name, gain in self.gains.items()},
+            "accuracy": curves,
+            "baselines": {name: plain_interval(found) for name, found in self.baselines.items()},
+            **self.about,
             "explanations": self.explanations.plain(),
             "notes": [dataclasses.asdict(note) for note in self.notes],
-        }  # fmt: skip
+        }
 
 
 @dataclasses.dataclass(frozen=True)
 class Saved:
-    """How many times fewer labels `network` needs than `against` to reach `target`; a bound where the ladder ended first.
+    """How many times fewer labels `network` needs than `against` to reach `target`; a bound where
+    the ladder ended first.
 
     >>> str(Saved("shared", "full", 0.9, 2.1, 2.1, math.inf, "right")), str(Saved("shared", "full", 0.9, 3.0, 2.0, 4.0, "none"))
     ('>= 2.1', '3.0 [2.0, 4.0]')
@@ -233,4 +268,7 @@ class Saved:
     def plain(self) -> dict[str, Any]:
         """As plain values; what is not known is null."""
         out = dataclasses.asdict(self)
-        return {key: None if isinstance(item, float) and not math.isfinite(item) else item for key, item in out.items()}
+        return {
+            key: None if isinstance(item, float) and not math.isfinite(item) else item
+            for key, item in out.items()
+        }

@@ -1,8 +1,10 @@
-"""Measuring how fast this machine is: a dozen small trials of different kinds, as workers run them, each at two lengths.
+"""Measuring how fast this machine is: a dozen small trials of different kinds, as workers run them,
+each at two lengths.
 
-On a CPU as many processes as there will be workers measure at once, since workers share caches and memory. What is measured there is the
-processor time that each of them used: a worker has one core to itself, and a calibration on a busy machine holds for the quiet one.
-On a GPU, which runs batches in this process, it is the time on the clock.
+On a CPU as many processes as there will be workers measure at once, since workers share caches and
+memory. What is measured there is the processor time that each of them used: a worker has one core
+to itself, and a calibration on a busy machine holds for the quiet one. On a GPU, which runs batches
+in this process, it is the time on the clock.
 """
 
 import dataclasses
@@ -28,7 +30,9 @@ from separatrix.tasks import DigitSequenceTask, ImageTask, PatternTask, SignalTa
 
 LENGTHS = (1.0, 4.0)
 REPEATS = 3
-BESIDE = 3.0  # seconds that a run of a study takes beside importing: planning, concluding, writing the report (quick studies, two cores)
+# Seconds that a run of a study takes beside importing: planning, concluding, writing the report
+# (quick studies, two cores)
+BESIDE = 3.0
 
 Progress = Callable[[str, int, int], None]
 
@@ -64,12 +68,22 @@ class Calibration:
         out: list[dict[str, Any]] = []
         for each in self.times:
             trial = known[each.kind, each.steps]
-            running, compiling = self.speed.running(work_of(trial, self.batch)), self.speed.compiling(making_of(trial))
-            out.append({
-                "kind": each.kind, "steps": each.steps,
-                "seconds": each.running, "predicted": running, "ratio": running / each.running,
-                "compile_seconds": each.compiling, "compile_predicted": compiling, "compile_ratio": compiling / each.compiling,
-            })  # fmt: skip
+            running, compiling = (
+                self.speed.running(work_of(trial, self.batch)),
+                self.speed.compiling(making_of(trial)),
+            )
+            out.append(
+                {
+                    "kind": each.kind,
+                    "steps": each.steps,
+                    "seconds": each.running,
+                    "predicted": running,
+                    "ratio": running / each.running,
+                    "compile_seconds": each.compiling,
+                    "compile_predicted": compiling,
+                    "compile_ratio": compiling / each.compiling,
+                }
+            )
         return out
 
 
@@ -80,8 +94,15 @@ def cases() -> list[tuple[str, Trial]]:
     (28, 14)
     """
     signal, sphere = SignalTask(12, 24, 0.3), SphereTask(dimension=40, patch=5, noise=0.5)
-    bits, digits, sequences = PatternTask(32, 4), ImageTask("embedded-digits"), DigitSequenceTask(9, height=8)
-    few, sharp = Measure(test=1024), Measure(("sharpness", "regression", "activation"), test=512, times=20)
+    bits, digits, sequences = (
+        PatternTask(32, 4),
+        ImageTask("embedded-digits"),
+        DigitSequenceTask(9, height=8),
+    )
+    few, sharp = (
+        Measure(test=1024),
+        Measure(("sharpness", "regression", "activation"), test=512, times=20),
+    )
 
     def online(batch: int, steps: int, **more: Any) -> Learner:
         return Learner(0.01, steps, oracle="online", batch=batch, **more)
@@ -93,23 +114,52 @@ def cases() -> list[tuple[str, Trial]]:
     soft: dict[str, Any] = {"activation": LSA(0.5), "readout": "sum", "bias": False}
     ramp: dict[str, Any] = {"projection": "ball", "lsa_bias": Ramp(0.0, 0.5)}
     kinds = {
-        "CNN, many rows": Trial(signal, CNN(1, **soft), Learner(1.0, 50, **ramp), 2048, measure=few.replace(probes=("risk", "alignment"))),
+        "CNN, many rows": Trial(
+            signal,
+            CNN(1, **soft),
+            Learner(1.0, 50, **ramp),
+            2048,
+            measure=few.replace(probes=("risk", "alignment")),
+        ),
         "LCN, few rows": Trial(signal, LCN(1, 4), Learner(1.0, 200), 128, measure=few),
-        "FCN, many rows": Trial(signal, FCN(12, **soft), Learner(1.0, 50, **ramp), 2048, measure=few),
+        "FCN, many rows": Trial(
+            signal, FCN(12, **soft), Learner(1.0, 50, **ramp), 2048, measure=few
+        ),
         "FCN, wide": Trial(signal, FCN(256), Learner(0.1, 10), 1024, measure=few),
         "FCN, few rows": Trial(SignalTask(4, 4, 0.3), FCN(4), Learner(1.0, 1000), 32, measure=few),
-        "CNN, minibatches": Trial(signal, CNN(1, 8), Learner(0.1, 200, batch=32), 2048, measure=few),
+        "CNN, minibatches": Trial(
+            signal, CNN(1, 8), Learner(0.1, 200, batch=32), 2048, measure=few
+        ),
         "CNN, drawn rows": Trial(signal, CNN(1), Learner(1.0, 2), 8192, measure=Measure(test=8192)),
         "CNN, patterns online": Trial(bits, CNN(4, 32), online(128, 60), measure=few),
         "FCN, patterns online": Trial(bits, FCN(64), online(128, 300), measure=few),
-        "LCN, digits online": Trial(sequences, LCN((8, 24), 48, stride=8), online(128, 20, optimizer="adadelta"), measure=few),
-        "FCN, digits online": Trial(sequences, FCN(48), online(128, 50, optimizer="adadelta"), measure=few),
-        "CNN, deep, images": Trial(digits, CNN(3, 8, depth=3, border="wrap", pool=(2, 1, 2), **several), online(64, 40), measure=few),
-        "FCN, deep, images": Trial(digits, FCN(64, depth=3, **several), online(64, 200, optimizer="rmsprop"), measure=few),
-        "CNN, sharpness": Trial(sphere, CNN(5, 48, stride=5, readout="pooled"), shallow(500), 128, measure=sharp),
-    }  # fmt: skip
+        "LCN, digits online": Trial(
+            sequences,
+            LCN((8, 24), 48, stride=8),
+            online(128, 20, optimizer="adadelta"),
+            measure=few,
+        ),
+        "FCN, digits online": Trial(
+            sequences, FCN(48), online(128, 50, optimizer="adadelta"), measure=few
+        ),
+        "CNN, deep, images": Trial(
+            digits,
+            CNN(3, 8, depth=3, border="wrap", pool=(2, 1, 2), **several),
+            online(64, 40),
+            measure=few,
+        ),
+        "FCN, deep, images": Trial(
+            digits, FCN(64, depth=3, **several), online(64, 200, optimizer="rmsprop"), measure=few
+        ),
+        "CNN, sharpness": Trial(
+            sphere, CNN(5, 48, stride=5, readout="pooled"), shallow(500), 128, measure=sharp
+        ),
+    }
     return [
-        (kind, trial.replace(learner=trial.learner.replace(steps=round(length * trial.learner.steps))))
+        (
+            kind,
+            trial.replace(learner=trial.learner.replace(steps=round(length * trial.learner.steps))),
+        )
         for kind, trial in kinds.items()
         for length in LENGTHS
     ]
@@ -134,7 +184,8 @@ def timings(batch: int, clock: Callable[[], float]) -> Iterator[Timed]:
 
 
 def calibrate(device: Device, progress: Progress | None = None) -> Calibration:
-    """Measure this machine as `device` uses it; takes a minute or two. `keep_speed` stores what comes out.
+    """Measure this machine as `device` uses it; takes a minute or two. `keep_speed` stores what
+    comes out.
 
     >>> calibrate.__name__  # too long for an example
     'calibrate'
@@ -148,19 +199,27 @@ def calibrate(device: Device, progress: Progress | None = None) -> Calibration:
             show("calibration", len(times), total)
         importing = begin
     else:
-        times, importing = _beside_each_other(device.workers, lambda done: show("calibration", done, total))
+        times, importing = _beside_each_other(
+            device.workers, lambda done: show("calibration", done, total)
+        )
     known = {(kind, trial.learner.steps): trial for kind, trial in cases()}
     trials = [known[each.kind, each.steps] for each in times]
     assumed = ASSUMED["gpu" if device.batched else "cpu"]
-    work: Work = fit_speed([work_of(trial, batch) for trial in trials], [each.running for each in times], assumed.work)
-    making: Making = fit_speed([making_of(trial) for trial in trials], [each.compiling for each in times], assumed.making)
+    work: Work = fit_speed(
+        [work_of(trial, batch) for trial in trials], [each.running for each in times], assumed.work
+    )
+    making: Making = fit_speed(
+        [making_of(trial) for trial in trials], [each.compiling for each in times], assumed.making
+    )
     # The driver imports, then its workers do: one after the other.
     start = importing * (1.0 if device.batched else 2.0) + BESIDE
     return Calibration(Speed(work, making, start, measured=True), tuple(times), batch)
 
 
 def _beside_each_other(count: int, show: Callable[[int], None]) -> tuple[list[Timed], float]:
-    """The times that processes measure, all at once: of each case the median over them; and the seconds that they needed to import."""
+    """The times that processes measure, all at once: of each case the median over them; and the
+    seconds that they needed to import.
+    """
     from separatrix.engine.execute.local import environment
 
     show(0)
@@ -181,7 +240,9 @@ def _beside_each_other(count: int, show: Callable[[int], None]) -> tuple[list[Ti
                 assert child.stdout is not None
                 line = child.stdout.readline()
                 if not line.endswith("\n"):
-                    raise SeparatrixError("a process that measured this machine ended early; `separatrix doctor` may say why")
+                    raise SeparatrixError(
+                        "a process that measured this machine ended early; `separatrix doctor` may say why"
+                    )
                 mine.append(json.loads(line))
             show(done)
     finally:
@@ -191,7 +252,10 @@ def _beside_each_other(count: int, show: Callable[[int], None]) -> tuple[list[Ti
             if child.stdout is not None:
                 child.stdout.close()
     importing = float(np.median([mine[0] for mine in lines]))
-    middle = [[float(np.median(column)) for column in zip(*(one[2:] for one in each))] for each in zip(*(mine[1:] for mine in lines))]
+    middle = [
+        [float(np.median(column)) for column in zip(*(one[2:] for one in each))]
+        for each in zip(*(mine[1:] for mine in lines))
+    ]
     return [Timed(one[0], one[1], *times) for one, times in zip(lines[0][1:], middle)], importing
 
 
@@ -199,7 +263,9 @@ def main() -> None:
     """Measure in this process and tell the one that asked, a line for each case."""
     if hasattr(os, "sched_setaffinity"):  # as a worker does
         available = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]})
+        os.sched_setaffinity(
+            0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]}
+        )
     print(json.dumps(time.process_time()), flush=True)
     for each in timings(1, time.process_time):
         print(json.dumps(each), flush=True)

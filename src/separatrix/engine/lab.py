@@ -17,17 +17,17 @@ import jax
 
 from separatrix import __version__
 from separatrix.engine.execute.dask import Cluster, DaskRunner
-from separatrix.engine.execute.scheduler import Hint, hints_of
-from separatrix.files import alone
-from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of, write_json
 from separatrix.engine.execute.local import Finished, Workers, run_here
+from separatrix.engine.execute.scheduler import Hint, hints_of
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.speed import find_speed
+from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of, write_json
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
 from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.files import alone
 from separatrix.notes import Note
 from separatrix.spec import importable
 
@@ -47,17 +47,25 @@ def find_device(workers: int | None = None) -> Device:
         count = workers or cores()
         return Device("cpu", workers=count, speed=find_speed("cpu", count))
     stats, speed = found.memory_stats() or {}, find_speed(found.platform, 1)
-    return Device(found.platform, 1, memory=0.6 * stats.get("bytes_limit", 16e9), flops=5e12, compile_seconds=6.0, speed=speed)
+    return Device(
+        found.platform,
+        1,
+        memory=0.6 * stats.get("bytes_limit", 16e9),
+        flops=5e12,
+        compile_seconds=6.0,
+        speed=speed,
+    )
 
 
 @dataclasses.dataclass
 class Lab:
     """Runs sweeps and remembers their rows, in a folder or (without one) in memory.
 
-    `budget` is the number of seconds after which no new chunk is started; what is missing then is missing from the tables. Of worker
-    processes one more chunk is waited for, a few seconds, or longer if it is the first; this process and a cluster finish what they began. With a
-    `cluster` chunks run on its workers. With a `shard` only that share of each sweep is run, and `run` raises `ShardWaits` where rows
-    of other shares are missing.
+    `budget` is the number of seconds after which no new chunk is started; what is missing then is
+    missing from the tables. Of worker processes one more chunk is waited for, a few seconds, or
+    longer if it is the first; this process and a cluster finish what they began. With a `cluster`
+    chunks run on its workers. With a `shard` only that share of each sweep is run, and `run` raises
+    `ShardWaits` where rows of other shares are missing.
 
     >>> import separatrix as sx
     >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
@@ -77,9 +85,15 @@ class Lab:
 
     def __post_init__(self):
         if self.workers is not None and self.workers < 0:
-            raise ParameterError("Lab", "workers", "an integer >= 0 (0 runs in this process)", self.workers)
-        if self.folder is None and (self.shard is not None or (self.cluster is not None and self.cluster.shared)):
-            raise SeparatrixError("a shard, and workers that write into the ledger, need an output folder")
+            raise ParameterError(
+                "Lab", "workers", "an integer >= 0 (0 runs in this process)", self.workers
+            )
+        if self.folder is None and (
+            self.shard is not None or (self.cluster is not None and self.cluster.shared)
+        ):
+            raise SeparatrixError(
+                "a shard, and workers that write into the ledger, need an output folder"
+            )
         self.ledger = None if self.folder is None else Ledger.open(self.folder)
         self.notes: list[Note] = []
         self.tally = Tally()
@@ -90,7 +104,11 @@ class Lab:
         self._workers: Workers | None = None
         self._expected: list[Hint] = []  # until a trial is missing
         self._dask = (
-            None if self.cluster is None else DaskRunner(self.cluster, self.workers, None if self.folder is None else str(self.folder))
+            None
+            if self.cluster is None
+            else DaskRunner(
+                self.cluster, self.workers, None if self.folder is None else str(self.folder)
+            )
         )
         self._device: Device | None = None
         self._started = datetime.now(UTC)
@@ -119,12 +137,18 @@ class Lab:
     def device(self) -> Device:
         """Where sweeps run."""
         if self._device is None:
-            self._device = find_device(self.workers or None) if self._dask is None else self._dask.device
+            self._device = (
+                find_device(self.workers or None) if self._dask is None else self._dask.device
+            )
         return self._device
 
     def plan(self, sweep: Sweep) -> Plan:
         """How a sweep would be run now: finished trials are left out."""
-        done = self._mended(lambda ledger: ledger.done(trial.identity for trial in sweep)) if self.ledger else set(self._memory)
+        done = (
+            self._mended(lambda ledger: ledger.done(trial.identity for trial in sweep))
+            if self.ledger
+            else set(self._memory)
+        )
         return make_plan(sweep, self.device, done)
 
     def run(self, sweep: Sweep, what: str = "trials") -> Table:
@@ -148,7 +172,8 @@ class Lab:
         return table_of(self._memory[each] for each in identities if each in self._memory)
 
     def start(self) -> None:
-        """Start worker processes now, where a sweep would start them: they import while this process plans.
+        """Start worker processes now, where a sweep would start them: they import while this
+        process plans.
 
         Not where the ledger holds rows already, since then there may be nothing to run.
 
@@ -159,10 +184,11 @@ class Lab:
             self._made().start()
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """Name trials that will probably be run: worker processes that have nothing else to do compile their programs.
+        """Name trials that will probably be run: worker processes that have nothing else to do
+        compile their programs.
 
-        This changes no row: a program depends on its trials alone. Where the ledger holds rows already, nothing is compiled before the
-        first trial is missing.
+        This changes no row: a program depends on its trials alone. Where the ledger holds rows
+        already, nothing is compiled before the first trial is missing.
 
         >>> lab = Lab()
         >>> lab.expect(())
@@ -172,14 +198,21 @@ class Lab:
         if self.ledger.files():
             trials = list(trials)
             done = self._mended(lambda ledger: ledger.done(trial.identity for trial in trials))
-            self._expected += hints_of((trial for trial in trials if trial.identity not in done), self.device)
+            self._expected += hints_of(
+                (trial for trial in trials if trial.identity not in done), self.device
+            )
         else:
             self._made().start()
             self._made().expect(hints_of(trials, self.device))
 
     def _works_ahead(self) -> bool:
         """Whether sweeps run in worker processes of this machine."""
-        return self.workers != 0 and self._dask is None and not self.device.batched and not self._spent()
+        return (
+            self.workers != 0
+            and self._dask is None
+            and not self.device.batched
+            and not self._spent()
+        )
 
     def _made(self) -> Workers:
         if self._workers is None:
@@ -206,7 +239,13 @@ class Lab:
         self._note_damage(damage.file.name)
 
     def _note_damage(self, name: str) -> None:
-        self.notes.append(Note("damaged-part", "warning", f"the ledger part {name} was damaged; its trials run again"))
+        self.notes.append(
+            Note(
+                "damaged-part",
+                "warning",
+                f"the ledger part {name} was damaged; its trials run again",
+            )
+        )
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
         """A calculation that is not a trial, done once for its parameters."""
@@ -234,7 +273,9 @@ class Lab:
             self._check_stored(plan)
         except KeyboardInterrupt:
             kept = "kept; the same command goes on from there" if self.ledger else "done"
-            raise SeparatrixError(f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}") from None
+            raise SeparatrixError(
+                f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}"
+            ) from None
         finally:
             self._collect()
             if done < total:
@@ -242,7 +283,9 @@ class Lab:
                 self.close()
 
     def _check_stored(self, plan: Plan) -> None:
-        """What workers wrote into the ledger must be there; a shared folder may show it a little later."""
+        """What workers wrote into the ledger must be there; a shared folder may show it a little
+        later.
+        """
         if self.cluster is None or not self.cluster.shared or self.ledger is None:
             return
         wanted = {trial.identity for chunk in plan.chunks for trial in chunk.trials}
@@ -250,13 +293,21 @@ class Lab:
         while missing := wanted - self._mended(lambda ledger: ledger.done(wanted)):
             if time.monotonic() > end:
                 there = f"{len(missing)} trials that workers wrote are not in {self.ledger.parts}"
-                raise SeparatrixError(f"{there}; is it the same folder for all of them? `--ledger driver` needs none")
+                raise SeparatrixError(
+                    f"{there}; is it the same folder for all of them? `--ledger driver` needs none"
+                )
             time.sleep(0.2)
 
     def _source(self, plan: Plan) -> Iterable[Finished]:
         # Small jobs, and classes that another process cannot import, run in this process.
-        specs = [spec for chunk in plan.chunks for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)]
-        local = self.workers == 0 or plan.device.batched or not all(importable(spec) for spec in specs)
+        specs = [
+            spec
+            for chunk in plan.chunks
+            for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)
+        ]
+        local = (
+            self.workers == 0 or plan.device.batched or not all(importable(spec) for spec in specs)
+        )
         if self._dask is not None and all(importable(spec) for spec in specs):
             return self._dask.run(plan)
         if local or (self.workers is None and self.ledger is None and plan.flops < 1e10):
@@ -266,7 +317,9 @@ class Lab:
         if self._expected and not self._spent():
             workers.expect(self._expected)
             self._expected = []
-        return workers.run(plan, None if self.budget is None else self._begin + self.budget + PATIENCE)
+        return workers.run(
+            plan, None if self.budget is None else self._begin + self.budget + PATIENCE
+        )
 
     def _keep(self, rows: list[dict[str, Any]]) -> None:
         if self.ledger is not None:
@@ -285,7 +338,10 @@ class Lab:
     def manifest(self) -> dict[str, Any]:
         """What ran, on what, and what it cost."""
         self._collect()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        peak = (
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        )
         return {
             "command": self.command,
             "settings": self.settings,
@@ -301,11 +357,16 @@ class Lab:
             "device": _device_name(self._device),
             "workers": self._device.workers if self._device else 0,
             "shard": str(self.shard or ""),
-            "engine": "local" if self.cluster is None else f"dask {self.cluster.scheduler or 'embedded'}",
+            "engine": "local"
+            if self.cluster is None
+            else f"dask {self.cluster.scheduler or 'embedded'}",
             "precision": "float32; each trial states the precision of its matrix products",
             "flags": os.environ.get("XLA_FLAGS", ""),
             "versions": {"separatrix": __version__, "python": platform.python_version()}
-            | {name: metadata.version(name) for name in ("jax", "jaxlib", "equinox", "optax", "numpy", "pyarrow")},
+            | {
+                name: metadata.version(name)
+                for name in ("jax", "jaxlib", "equinox", "optax", "numpy", "pyarrow")
+            },
             "commit": _commit(),
             "platform": f"{platform.system()} {platform.machine()}",
             "notes": [dataclasses.asdict(note) for note in self.notes],
@@ -336,19 +397,31 @@ def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 def _device_name(device: Device | None) -> str:
     if device is None:
         return "none"
-    return platform.processor() or platform.machine() if device.platform == "cpu" else str(jax.devices()[0].device_kind)
+    return (
+        platform.processor() or platform.machine()
+        if device.platform == "cpu"
+        else str(jax.devices()[0].device_kind)
+    )
 
 
 def _commit() -> str:
-    """The commit of the source tree this package runs from, `+dirty` when a file of it was changed; empty for an installed package."""
+    """The commit of the source tree this package runs from, `+dirty` when a file of it was changed;
+    empty for an installed package.
+    """
     here = Path(__file__).resolve().parents[3]
     if not (here / ".git").exists():
         return ""
     try:
         git = ["git", "-C", str(here)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
+        ).stdout.strip()
         changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, timeout=10, check=True
+            [*git, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -20,22 +20,28 @@ from separatrix.learners import Status
 from separatrix.networks.convolutions import alone
 from separatrix.networks.kernels.fused import asked_for
 
-# XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to running.
+# XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to
+# running.
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
-# Options of programs that need fewer operations a call than the number beside them: they wait for their compiler rather than for themselves.
-# On a CPU, XLA's older way to write loops compiled in .6 to .8 of the time where it was timed, and ran up to a third slower (set "older
-# loops"). On a GPU, XLA tries the ways to write each product on the device itself, which programs compiled side by side disturb: 15
-# together were ready after 161 s, without trying after 26 s (`--together`). What is not tried runs a little slower, less so with the
-# library's products than with Triton's untried ones, and is the same program each time.
+# Options of programs that need fewer operations a call than the number beside them: they wait for
+# their compiler rather than for themselves. On a CPU, XLA's older way to write loops compiled in .6
+# to .8 of the time where it was timed, and ran up to a third slower (set "older loops"). On a GPU,
+# XLA tries the ways to write each product on the device itself, which programs compiled side by
+# side disturb: 15 together were ready after 161 s, without trying after 26 s (`--together`). What
+# is not tried runs a little slower, less so with the library's products than with Triton's untried
+# ones, and is the same program each time.
 LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
     "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
     "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
 }
-# Operations a call from which kernels (`separatrix.networks.kernels.fused`) are asked for, and from which for full networks, too. They compile for 6 to 14 seconds
-# more, and 1e14 operations take 9 to 20 seconds less where there are windows, 2 less where there are none (`benchmarks/floors.py`, on an H200).
+# Operations a call from which kernels (`separatrix.networks.kernels.fused`) are asked for, and from
+# which for full networks, too. They compile for 6 to 14 seconds more, and 1e14 operations take 9 to
+# 20 seconds less where there are windows, 2 less where there are none (`benchmarks/floors.py`, on
+# an H200).
 KERNELS = {"gpu": 3e13}
 KERNELS_OF_FULL = {"gpu": 5e14}
-# Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the others are traced, not all at the end.
+# Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the
+# others are traced, not all at the end.
 TRACING = threading.Lock()
 
 
@@ -49,27 +55,35 @@ class Tally:
 
     programs: int = 0
     trials: int = 0
-    compile_seconds: float = 0.0  # waiting for programs; on several threads less than the sum of their times
+    compile_seconds: float = (
+        0.0  # waiting for programs; on several threads less than the sum of their times
+    )
     run_seconds: float = 0.0
     kernels: int = 0  # programs with kernels (`separatrix.networks.kernels.fused`) that were run
 
     def add(self, other: "Tally") -> "Tally":
         """Both together."""
-        return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+        return Tally(
+            *(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other)))
+        )
 
 
 def cache_folder() -> str:
-    """Where this package keeps what can be made again: SEPARATRIX_CACHE, or a folder in the user's cache.
+    """Where this package keeps what can be made again: SEPARATRIX_CACHE, or a folder in the user's
+    cache.
 
     >>> "separatrix" in cache_folder() or "SEPARATRIX_CACHE" in os.environ
     True
     """
     home = os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
-    return os.environ.get("SEPARATRIX_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or home, "separatrix")
+    return os.environ.get("SEPARATRIX_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or home, "separatrix"
+    )
 
 
 def use_compilation_cache() -> str | None:
-    """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None where that is not possible.
+    """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None
+    where that is not possible.
 
     >>> use_compilation_cache() is None or use_compilation_cache().endswith("xla")
     True
@@ -100,7 +114,8 @@ class Program(NamedTuple):
 
 
 class Programs:
-    """Runs chunks of trials that share a frame: one at a time (CPU), or `batch` of them at once (GPU).
+    """Runs chunks of trials that share a frame: one at a time (CPU), or `batch` of them at once
+    (GPU).
 
     >>> import separatrix as sx
     >>> programs = Programs()
@@ -117,7 +132,10 @@ class Programs:
         self._with_kernels: set[tuple[str, int]] = set()
 
     def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
-        """One row per trial. Trials that do not fill the last batch are topped up with copies, which are dropped."""
+        """One row per trial.
+
+        Trials that do not fill the last batch are topped up with copies, which are dropped.
+        """
         rows: list[dict[str, Any]] = []
         for start in range(0, len(trials), batch):
             part = trials[start : start + batch]
@@ -135,9 +153,11 @@ class Programs:
         return rows
 
     def prepare(self, wanted: Iterable[tuple[Trial, Trial, int]], threads: int) -> None:
-        """Begin to compile the programs of (trial, frame, batch) on `threads` threads; `run` waits for the one it needs.
+        """Begin to compile the programs of (trial, frame, batch) on `threads` threads; `run` waits
+        for the one it needs.
 
-        Compiling leaves the interpreter's lock alone, so that programs for a GPU, about five seconds each, are made side by side.
+        Compiling leaves the interpreter's lock alone, so that programs for a GPU, about five
+        seconds each, are made side by side.
 
         >>> import separatrix as sx
         >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
@@ -146,7 +166,9 @@ class Programs:
         >>> len(programs.run([trial], trial)), programs.tally.programs
         (1, 2)
         """
-        missing = {(structure(frame), batch): (trial, frame, batch) for trial, frame, batch in wanted}
+        missing = {
+            (structure(frame), batch): (trial, frame, batch) for trial, frame, batch in wanted
+        }
         missing = {key: each for key, each in missing.items() if key not in self._compiled}
         pool = concurrent.futures.ThreadPoolExecutor(max(1, threads), "compile")
         for key, (trial, frame, batch) in missing.items():
@@ -155,7 +177,8 @@ class Programs:
         pool.shutdown(wait=False)
 
     def have(self, trial: Trial, frame: Trial, batch: int = 1) -> Tally:
-        """Compile a program in this thread, unless it is there; what that cost. `run`, in another thread, waits for it if it must.
+        """Compile a program in this thread, unless it is there; what that cost. `run`, in another
+        thread, waits for it if it must.
 
         >>> import separatrix as sx
         >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
@@ -177,7 +200,9 @@ class Programs:
 
     def cancel(self) -> None:
         """Forget the programs whose compilation has not begun."""
-        self._compiled = {key: future for key, future in self._compiled.items() if not future.cancel()}
+        self._compiled = {
+            key: future for key, future in self._compiled.items() if not future.cancel()
+        }
 
     def _place(self, array: np.ndarray) -> Any:
         """A task's stored array on the device: one copy for all programs and chunks."""
@@ -202,16 +227,24 @@ class Programs:
 
 
 def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
-    """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of `frame`."""
+    """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of
+    `frame`.
+    """
     shape = jax.tree.structure(trial.replace(seed=0))
 
     def whole(leaves: Any, words: Any, arrays: Any) -> Any:
         # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
-        with jax.default_matmul_precision({"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]):
+        with jax.default_matmul_precision(
+            {"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]
+        ):
             return run_trial(jax.tree.unflatten(shape, leaves), words, frame, arrays)
 
-    # Stored arrays are an argument that all trials of a batch share: neither constants of the program nor copied for each trial.
-    arrays = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in trial.task.arrays().items()}
+    # Stored arrays are an argument that all trials of a batch share: neither constants of the
+    # program nor copied for each trial.
+    arrays = {
+        name: jax.ShapeDtypeStruct(array.shape, array.dtype)
+        for name, array in trial.task.arrays().items()
+    }
     program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
     operations = cost_of(frame).flops * batch
 
@@ -223,7 +256,9 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
             alone(batch == 1 and not _is_light(operations)),
         ):
             # A function of its own, or JAX would remember how it was traced before.
-            lowered = jax.jit(lambda *given: program(*given)).lower(*_given([trial] * batch, batch), arrays)
+            lowered = jax.jit(lambda *given: program(*given)).lower(
+                *_given([trial] * batch, batch), arrays
+            )
         return Program(compiled(lowered, operations), bool(used))
 
     if not _has_kernels(operations, KERNELS):
@@ -233,18 +268,25 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
     except Exception as error:  # whatever it is, it comes again where kernels are not to blame
         without = made(kernels=False)
         reason = " ".join(str(error).split())[:200]
-        warnings.warn(f"a program was made without kernels, which did not compile: {reason}", stacklevel=2)
+        warnings.warn(
+            f"a program was made without kernels, which did not compile: {reason}", stacklevel=2
+        )
         return without
 
 
 def _has_kernels(operations: float, least: dict[str, float]) -> bool:
-    """Whether a program of so many operations a call asks for kernels; they are written for NVIDIA's devices."""
+    """Whether a program of so many operations a call asks for kernels; they are written for
+    NVIDIA's devices.
+    """
     backend = jax.default_backend()
-    return operations >= least.get(backend, math.inf) and (backend != "gpu" or "NVIDIA" in jax.devices()[0].device_kind)
+    return operations >= least.get(backend, math.inf) and (
+        backend != "gpu" or "NVIDIA" in jax.devices()[0].device_kind
+    )
 
 
 def compiled(lowered: Any, operations: float) -> Any:
-    """A lowered function compiled with the options of this kind of device for so many operations a call.
+    """A lowered function compiled with the options of this kind of device for so many operations a
+    call.
 
     >>> compiled(jax.jit(lambda x: x + 1).lower(1.0), operations=1.0)(2.0).item()
     3.0
@@ -259,7 +301,9 @@ def compiled(lowered: Any, operations: float) -> Any:
 
 
 def _options(backend: str, operations: float) -> dict[str, Any]:
-    return COMPILER_OPTIONS.get(backend, {}) | (LIGHT[backend][1] if _is_light(operations, backend) else {})
+    return COMPILER_OPTIONS.get(backend, {}) | (
+        LIGHT[backend][1] if _is_light(operations, backend) else {}
+    )
 
 
 def _is_light(operations: float, backend: str | None = None) -> bool:
@@ -278,8 +322,13 @@ def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:
 
 def _leaves(trial: Trial) -> list[np.ndarray]:
     """A trial's numbers as the program takes them; the seed acts through the root words only."""
-    leaves = jax.tree.leaves((trial.task, trial.network, trial.learner, trial.samples, 0, trial.measure))
-    return [np.asarray(leaf, np.int32 if isinstance(leaf, int | np.integer) else np.float32) for leaf in leaves]
+    leaves = jax.tree.leaves(
+        (trial.task, trial.network, trial.learner, trial.samples, 0, trial.measure)
+    )
+    return [
+        np.asarray(leaf, np.int32 if isinstance(leaf, int | np.integer) else np.float32)
+        for leaf in leaves
+    ]
 
 
 def _row(out: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from separatrix.errors import SeparatrixError, check_integer
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-    """Share `number` of `count`: the trials whose identity, as a number, leaves that rest. Every trial belongs to one share.
+    """Share `number` of `count`: the trials whose identity, as a number, leaves that rest. Every
+    trial belongs to one share.
 
     >>> import separatrix as sx
     >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=10)
@@ -34,7 +35,9 @@ class Shard:
         """
         match = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", text)
         if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise SeparatrixError(f"a shard has the form i/n with 1 <= i <= n, such as 2/8, got {text!r}")
+            raise SeparatrixError(
+                f"a shard has the form i/n with 1 <= i <= n, such as 2/8, got {text!r}"
+            )
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -57,5 +60,7 @@ class ShardWaits(SeparatrixError):
     """
 
     def __init__(self, shard: Shard, missing: int):
-        super().__init__(f"shard {shard} has done its share; {missing} trials of other shards are missing")
+        super().__init__(
+            f"shard {shard} has done its share; {missing} trials of other shards are missing"
+        )
         self.missing = missing

@@ -30,7 +30,9 @@ class Sweep:
     trials: tuple[Trial, ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "trials", tuple({trial.identity: trial for trial in self.trials}.values()))
+        object.__setattr__(
+            self, "trials", tuple({trial.identity: trial for trial in self.trials}.values())
+        )
 
     @classmethod
     def grid(
@@ -42,11 +44,15 @@ class Sweep:
         seeds: Any = 1,
         measure: Measure | None = None,
     ) -> "Sweep":
-        """Every combination; each argument is one thing or several, and `seeds` a number of seeds or the seeds themselves."""
+        """Every combination; each argument is one thing or several, and `seeds` a number of seeds
+        or the seeds themselves.
+        """
         seeds = range(int(seeds)) if isinstance(seeds, numbers.Integral) else seeds
         parts = [_several(part) for part in (task, network, learner, samples, seeds)]
         if not all(parts):
-            raise SeparatrixError("a sweep needs at least one task, network, learner, sample size and seed")
+            raise SeparatrixError(
+                "a sweep needs at least one task, network, learner, sample size and seed"
+            )
         more = {} if measure is None else {"measure": measure}
         return cls(tuple(Trial(*each, **more) for each in itertools.product(*parts)))
 
@@ -64,13 +70,16 @@ class Sweep:
 class Rounding:
     """How sizes are rounded up so that one program serves many trials; a ratio of 1 rounds nothing.
 
-    Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by factors of `large`; task and
-    network sizes to the next term of f, fr, … with r = `sizes` and f = `first` (1 and 2, such as a single filter, are kept), or, with
-    `finer`, of three quarters of one: 12, 16, 24, 32, … Trials that would need more than `heavy` operations then are not rounded: the
-    padding of a long training costs more than a program of its own. Sample sizes below 2048 of trials that stay below `light` operations,
-    the drawing of their data included, are rounded up further: the padding of a trial of milliseconds costs less than another program.
-    Trainings on all of at most `LEVEL` rows that would need more than `long` operations with that many, but at most `step` a step, are given
-    so many rows and their own sizes otherwise: a GPU waits for itself at every step, and one program then takes many of them together.
+    Sample sizes go up to the next term of 32, 32r, 32r², … with r = `samples`, and from 2048 on by
+    factors of `large`; task and network sizes to the next term of f, fr, … with r = `sizes` and f =
+    `first` (1 and 2, such as a single filter, are kept), or, with `finer`, of three quarters of
+    one: 12, 16, 24, 32, … Trials that would need more than `heavy` operations then are not rounded:
+    the padding of a long training costs more than a program of its own. Sample sizes below 2048 of
+    trials that stay below `light` operations, the drawing of their data included, are rounded up
+    further: the padding of a trial of milliseconds costs less than another program. Trainings on
+    all of at most `LEVEL` rows that would need more than `long` operations with that many, but at
+    most `step` a step, are given so many rows and their own sizes otherwise: a GPU waits for itself
+    at every step, and one program then takes many of them together.
 
     >>> rounding = Rounding(samples=4.0, large=2.0, sizes=2.0)
     >>> [rounding.samples_up(m) for m in (5, 9, 100, 3000)], [rounding.size_up(n) for n in (1, 5, 20)]
@@ -112,7 +121,8 @@ def _term(first: int, ratio: float, count: int) -> int:
 def frame_of(trial: Trial, rounding: Rounding) -> Trial:
     """The trial whose sizes a program is compiled for: this trial with its sizes rounded up.
 
-    It depends on the trial alone, never on its company, so that a trial runs in the same program in every sweep.
+    It depends on the trial alone, never on its company, so that a trial runs in the same program in
+    every sweep.
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(20, 3, 0.3), sx.FCN(20), sx.Learner(rate=1.0, steps=5), samples=100)
@@ -137,32 +147,47 @@ def _levelled(trial: Trial, rounding: Rounding) -> Trial | None:
         return None
     level = trial.replace(samples=LEVEL, seed=0)
     operations = cost_of(level).flops
-    return level if operations > rounding.long and operations <= rounding.step * trial.learner.steps else None
+    return (
+        level
+        if operations > rounding.long and operations <= rounding.step * trial.learner.steps
+        else None
+    )
 
 
 def is_heavy(trial: Trial, rounding: Rounding) -> bool:
-    """Whether a trial is too much work to be rounded up; the same for all trials that would be rounded to the same sizes.
+    """Whether a trial is too much work to be rounded up; the same for all trials that would be
+    rounded to the same sizes.
 
     >>> import separatrix as sx
     >>> trial = sx.Trial(sx.SignalTask(20, 3, 0.3), sx.FCN(20), sx.Learner(rate=1.0, steps=5), samples=100)
     >>> is_heavy(trial, Rounding(heavy=1e5)), is_heavy(trial, Rounding(heavy=1e9))
     (True, False)
     """
-    return math.isfinite(rounding.heavy) and cost_of(_rounded(trial, rounding)).flops > rounding.heavy
+    return (
+        math.isfinite(rounding.heavy) and cost_of(_rounded(trial, rounding)).flops > rounding.heavy
+    )
 
 
 def _rounded(trial: Trial, rounding: Rounding) -> Trial:
     def grow(spec: Spec) -> Any:
-        return spec.replace(**{name: rounding.size_up(count) for name, count in spec.sizes().items()})
+        return spec.replace(
+            **{name: rounding.size_up(count) for name, count in spec.sizes().items()}
+        )
 
-    # An embedding needs the true sizes, and so does a network whose real windows are not the first ones of a longer input: on a
-    # 2-D input, around an edge, or through views of all positions.
+    # An embedding needs the true sizes, and so does a network whose real windows are not the first
+    # ones of a longer input: on a 2-D input, around an edge, or through views of all positions.
     net = trial.network
     own = net.border == "wrap" or isinstance(net.field, Views) or len(trial.task.shape) != 2
     fixed = rounding.sizes <= 1 or net.start is not None or own
-    task, network = (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
-    frame = trial.replace(task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0)
-    while rounding.samples > 1 and 0 < frame.samples < 2048:  # from there on, `large` keeps frames close
+    task, network = (
+        (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
+    )
+    frame = trial.replace(
+        task=task, network=network, samples=rounding.samples_up(trial.samples), seed=0
+    )
+    while (
+        rounding.samples > 1 and 0 < frame.samples < 2048
+    ):  # from there on, `large` keeps frames close
         larger = frame.replace(samples=rounding.samples_up(frame.samples + 1))
         if not _is_light(larger, rounding):
             break
@@ -219,22 +244,31 @@ class Cost:
 
 
 def cost_of(frame: Trial) -> Cost:
-    """The work of a trial at its frame's sizes: forward and weight-gradient products of every step, and every measurement.
+    """The work of a trial at its frame's sizes: forward and weight-gradient products of every step,
+    and every measurement.
 
     >>> import separatrix as sx
     >>> cost_of(sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)).flops
     265728.0
     """
     task, network, learner, measure = frame.task, frame.network, frame.learner, frame.measure
-    rows = {"empirical": learner.batch or frame.samples, "online": learner.batch, "population": 2 ** task.shape[0]}[learner.oracle]
+    rows = {
+        "empirical": learner.batch or frame.samples,
+        "online": learner.batch,
+        "population": 2 ** task.shape[0],
+    }[learner.oracle]
     held = rows if learner.oracle != "empirical" else frame.samples
     forward = network.flops(task.shape)
     times = len(measure.schedule(learner.steps))
-    passes = 3.0 if network.layered else 2.0  # further layers need the gradient in their inputs as well
+    passes = (
+        3.0 if network.layered else 2.0
+    )  # further layers need the gradient in their inputs as well
     flops = passes * forward * rows * (learner.steps + times) + 1.0 * forward * measure.test * times
     each = network.costs(task.shape)
     inputs = math.prod(task.shape)
-    bytes_ = 4.0 * ((held + measure.test) * (inputs + each.cut) + 4 * max(rows, measure.test) * each.hidden)
+    bytes_ = 4.0 * (
+        (held + measure.test) * (inputs + each.cut) + 4 * max(rows, measure.test) * each.hidden
+    )
     return Cost(flops, bytes_ + 16.0 * network.parameter_count(task.shape))
 
 

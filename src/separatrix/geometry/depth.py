@@ -1,7 +1,8 @@
 """Tukey's half-space depth: the smallest share of the points in any half-space that holds a point.
 
-The depth over finitely many directions is never below the true depth: it is biased upwards, more so in many dimensions and with few
-directions. Compare depths only at equal numbers of points and directions. In one and two dimensions `exact_depth` has no bias.
+The depth over finitely many directions is never below the true depth: it is biased upwards, more so
+in many dimensions and with few directions. Compare depths only at equal numbers of points and
+directions. In one and two dimensions `exact_depth` has no bias.
 """
 
 import numpy as np
@@ -13,10 +14,12 @@ from separatrix.errors import ParameterError, check_integer
 def tukey_depth(
     points: Float[np.ndarray, "count span"], directions: int = 1000, seed: int = 0, refine: int = 0
 ) -> Float[np.ndarray, " count"]:
-    """The depth of every point among all of them, over random directions: an upper bound of the true depth.
+    """The depth of every point among all of them, over random directions: an upper bound of the
+    true depth.
 
-    `refine` rounds of search then turn each point's best direction a little, ever less, and keep what lowers its depth: worth its cost
-    in small dimensions, where random directions alone already come near.
+    `refine` rounds of search then turn each point's best direction a little, ever less, and keep
+    what lowers its depth: worth its cost in small dimensions, where random directions alone already
+    come near.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     >>> tukey_depth(square, directions=200).tolist()  # the middle lies with half of the others on either side
@@ -39,7 +42,11 @@ def tukey_depth(
             best[better] = fewer[better]
             which[better] = np.where((above <= below)[better, None], direction, -direction)
     for round_ in range(refine):
-        size = np.linalg.norm(which, axis=1, keepdims=True) / np.sqrt(span) * 0.5 ** (round_ / max(refine, 1) * 6)
+        size = (
+            np.linalg.norm(which, axis=1, keepdims=True)
+            / np.sqrt(span)
+            * 0.5 ** (round_ / max(refine, 1) * 6)
+        )
         tried = which + size * rng.standard_normal(which.shape)
         counts = _half_space_counts(points, tried)
         better = counts < best
@@ -48,7 +55,9 @@ def tukey_depth(
 
 
 def _half_space_counts(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """How many points lie in the half-space of each point's own direction; in blocks, to bound memory."""
+    """How many points lie in the half-space of each point's own direction; in blocks, to bound
+    memory.
+    """
     out = np.empty(len(points), int)
     for begin in range(0, len(points), 256):
         part = slice(begin, begin + 256)
@@ -77,13 +86,16 @@ def exact_depth(points: Float[np.ndarray, "count span"]) -> Float[np.ndarray, " 
 
 
 def _exact_in_the_plane(others: np.ndarray) -> int:
-    """The fewest points in a closed half-plane through the origin: only directions between neighbouring angles matter."""
+    """The fewest points in a closed half-plane through the origin: only directions between
+    neighbouring angles matter.
+    """
     away = np.linalg.norm(others, axis=1) > 0
     here = int((~away).sum())
     if not away.any():
         return here
     angles = np.arctan2(others[away, 1], others[away, 0])
-    # The count changes where a half-plane's edge passes a point: try the middle of every arc between two changes.
+    # The count changes where a half-plane's edge passes a point: try the middle of every arc
+    # between two changes.
     changes = np.sort(np.concatenate([angles + np.pi / 2, angles - np.pi / 2]) % (2 * np.pi))
     gaps = np.diff(np.concatenate([changes, changes[:1] + 2 * np.pi]))
     middles = (changes + gaps / 2)[gaps > 1e-12]

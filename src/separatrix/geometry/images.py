@@ -12,9 +12,12 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".
 LARGEST = 2048  # images that are read from a folder
 
 
-def read_images(source: str, size: int = 32) -> tuple[Float[np.ndarray, "images height width channels"], str]:
-    """Images with values in [0, 1], and what they are, from: `embedded` (photographs in 32x32 pieces), the name of a data set, an
-    .npy or .npz file, or a folder of pictures (each cut to its middle square and brought to `size`).
+def read_images(
+    source: str, size: int = 32
+) -> tuple[Float[np.ndarray, "images height width channels"], str]:
+    """Images with values in [0, 1], and what they are, from: `embedded` (photographs in 32x32
+    pieces), the name of a data set, an .npy or .npz file, or a folder of pictures (each cut to its
+    middle square and brought to `size`).
 
     >>> images, what = read_images("embedded")
     >>> images.shape[1:], what
@@ -30,7 +33,9 @@ def read_images(source: str, size: int = 32) -> tuple[Float[np.ndarray, "images 
     name = "embedded-photographs" if source == "embedded" else source
     if name not in EMBEDDED and name not in CATALOGUE:
         names = ", ".join(["embedded", *CATALOGUE])
-        raise SeparatrixError(f"{source!r} is no folder, no .npy or .npz file and no data set; data sets: {names}")
+        raise SeparatrixError(
+            f"{source!r} is no folder, no .npy or .npz file and no data set; data sets: {names}"
+        )
     what = "32x32 pieces of two photographs (embedded)" if source == "embedded" else name
     return _scaled(np.asarray(load(name).train_x), source), what
 
@@ -50,7 +55,9 @@ def _array(path: Path) -> Any:
         raise SeparatrixError(f"cannot read images from {path.name}: {why}") from None
     fit = [name for name, stack in stacks.items() if stack.ndim in (3, 4)]
     if len(fit) != 1:
-        raise SeparatrixError(f"{path.name} must hold one array of images (3 or 4 axes), it holds {len(fit)} among {sorted(stacks)}")
+        raise SeparatrixError(
+            f"{path.name} must hold one array of images (3 or 4 axes), it holds {len(fit)} among {sorted(stacks)}"
+        )
     return stacks[fit[0]]
 
 
@@ -58,7 +65,9 @@ def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height 
     if stack.ndim == 3:
         stack = stack[..., None]
     if stack.ndim != 4 or not stack.size or stack.dtype.kind not in "uif":
-        raise SeparatrixError(f"images must be numbers of shape (images, height, width) or (images, height, width, channels), got {stack.shape} of {stack.dtype} from {source}")  # fmt: skip
+        raise SeparatrixError(
+            f"images must be numbers of shape (images, height, width) or (images, height, width, channels), got {stack.shape} of {stack.dtype} from {source}"
+        )
     if stack.dtype.kind == "f":
         if not np.all(np.isfinite(stack)):
             raise SeparatrixError(f"the images of {source} hold values that are not finite")
@@ -78,7 +87,11 @@ def _folder(path: Path, size: int) -> Float[np.ndarray, "images height width cha
             with Image.open(file) as picture:
                 side = min(picture.size)
                 left, top = ((full - side) // 2 for full in picture.size)
-                square = picture.convert("RGB").crop((left, top, left + side, top + side)).resize((size, size))
+                square = (
+                    picture.convert("RGB")
+                    .crop((left, top, left + side, top + side))
+                    .resize((size, size))
+                )
                 out.append(np.asarray(square, np.float32) / 255)
         except (OSError, ValueError, Image.DecompressionBombError):
             raise SeparatrixError(f"cannot read the picture {file.name}") from None

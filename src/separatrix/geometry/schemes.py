@@ -1,4 +1,6 @@
-"""Ways to cut patches out of images: the convolution's grid, other grids, other shapes, and controls without locality."""
+"""Ways to cut patches out of images: the convolution's grid, other grids, other shapes, and
+controls without locality.
+"""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,7 +25,12 @@ SCHEMES = {
 def _check(height: int, width: int, side: int) -> None:
     # Dilated and averaged windows are twice as large as the others.
     if 2 * side > min(height, width):
-        raise ParameterError("a patch scheme", "side", f"at most half the image's smaller side ({min(height, width)})", side)
+        raise ParameterError(
+            "a patch scheme",
+            "side",
+            f"at most half the image's smaller side ({min(height, width)})",
+            side,
+        )
 
 
 def _square(side: int, step: int = 1) -> Int[np.ndarray, "area 2"]:
@@ -32,7 +39,9 @@ def _square(side: int, step: int = 1) -> Int[np.ndarray, "area 2"]:
 
 
 def _cross(side: int) -> Int[np.ndarray, "area 2"]:
-    """Two bars of side²/2 pixels each that cross near their middles, without counting a pixel twice."""
+    """Two bars of side²/2 pixels each that cross near their middles, without counting a pixel
+    twice.
+    """
     area = side * side
     down = np.stack([np.arange((area + 1) // 2), np.full((area + 1) // 2, area // 4)], 1)
     along = np.arange(-(area // 4), area // 2 + 1)
@@ -44,12 +53,24 @@ def _cross(side: int) -> Int[np.ndarray, "area 2"]:
     return out - out.min(0)
 
 
-def _grid(height: int, width: int, reach: Int[np.ndarray, " 2"], step: int) -> Int[np.ndarray, "count 2"]:
-    rows, columns = np.arange(0, height - reach[0] + 1, step), np.arange(0, width - reach[1] + 1, step)
+def _grid(
+    height: int, width: int, reach: Int[np.ndarray, " 2"], step: int
+) -> Int[np.ndarray, "count 2"]:
+    rows, columns = (
+        np.arange(0, height - reach[0] + 1, step),
+        np.arange(0, width - reach[1] + 1, step),
+    )
     return np.stack(np.meshgrid(rows, columns, indexing="ij"), -1).reshape(-1, 2)
 
 
-def _corners(scheme: str, height: int, width: int, reach: Int[np.ndarray, " 2"], side: int, rng: np.random.Generator) -> np.ndarray:
+def _corners(
+    scheme: str,
+    height: int,
+    width: int,
+    reach: Int[np.ndarray, " 2"],
+    side: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
     room = np.array([height, width]) - reach
     if scheme == "random placement":
         count = len(_grid(height, width, reach, max(1, side // 2)))
@@ -58,7 +79,9 @@ def _corners(scheme: str, height: int, width: int, reach: Int[np.ndarray, " 2"],
         return _grid(height, width, reach, side)
     if scheme == "jittered":
         grid = _grid(height, width, reach, side)
-        return np.clip(grid + np.floor(rng.random(grid.shape) * (side + 1)).astype(int) - side // 2, 0, room)
+        return np.clip(
+            grid + np.floor(rng.random(grid.shape) * (side + 1)).astype(int) - side // 2, 0, room
+        )
     if scheme == "hexagonal":
         grid = _grid(height, width, reach, side)
         grid[:, 1] += (grid[:, 0] // side % 2) * (side // 2)
@@ -69,13 +92,20 @@ def _corners(scheme: str, height: int, width: int, reach: Int[np.ndarray, " 2"],
         for radius in rings:
             count = max(1, round(2 * np.pi * radius / side))
             angle = 2 * np.pi * np.arange(count) / count
-            out.append(np.stack([room[0] / 2 + radius * np.sin(angle), room[1] / 2 + radius * np.cos(angle)], 1))
+            out.append(
+                np.stack(
+                    [room[0] / 2 + radius * np.sin(angle), room[1] / 2 + radius * np.cos(angle)], 1
+                )
+            )
         return np.unique(np.clip(np.rint(np.concatenate(out)), 0, room).astype(int), axis=0)
     return _grid(height, width, reach, max(1, side // 2))
 
 
-def places(scheme: str, height: int, width: int, side: int, rng: np.random.Generator) -> Int[np.ndarray, "count area"]:
-    """The flat pixel numbers of every patch of an image, for the schemes that take pixels as they are.
+def places(
+    scheme: str, height: int, width: int, side: int, rng: np.random.Generator
+) -> Int[np.ndarray, "count area"]:
+    """The flat pixel numbers of every patch of an image, for the schemes that take pixels as they
+    are.
 
     >>> places("non-overlapping", 8, 8, 4, np.random.default_rng(0)).shape
     (4, 16)
@@ -88,14 +118,22 @@ def places(scheme: str, height: int, width: int, side: int, rng: np.random.Gener
     shape = {"cross": _cross(side), "dilated": _square(side, 2)}.get(scheme, _square(side))
     reach = shape.max(0) + 1
     if np.any(reach > (height, width)):
-        raise ParameterError("a patch scheme", "side", f"small enough for '{scheme}' to fit into {height} x {width} pixels", side)
+        raise ParameterError(
+            "a patch scheme",
+            "side",
+            f"small enough for '{scheme}' to fit into {height} x {width} pixels",
+            side,
+        )
     corners = _corners(scheme, height, width, reach, side, rng)
     pixels = corners[:, None, :] + shape
     return pixels[..., 0] * width + pixels[..., 1]
 
 
 def cut_patches(
-    images: Float[np.ndarray, "images height width channels"], scheme: str, side: int = 4, seed: int = 0
+    images: Float[np.ndarray, "images height width channels"],
+    scheme: str,
+    side: int = 4,
+    seed: int = 0,
 ) -> Float[np.ndarray, "patches span"]:
     """All patches of all images, image by image; random schemes draw anew for each image.
 
@@ -108,16 +146,26 @@ def cut_patches(
     rng, span = np.random.default_rng([seed, 1]), one_span(scheme, images.shape, side)
     pixels = images.reshape(count, -1, channels)
     if scheme in ("random placement", "jittered"):  # other places in every image
-        return np.concatenate([image[places(scheme, height, width, side, rng)].reshape(-1, span) for image in pixels])
-    where = places("conv" if scheme in ("global shuffle", "multi-scale") else scheme, height, width, side, rng)
+        return np.concatenate(
+            [image[places(scheme, height, width, side, rng)].reshape(-1, span) for image in pixels]
+        )
+    where = places(
+        "conv" if scheme in ("global shuffle", "multi-scale") else scheme, height, width, side, rng
+    )
     if scheme == "global shuffle":
         pixels = rng.permuted(pixels.reshape(count, -1), axis=1).reshape(pixels.shape)
     found = pixels[:, where].reshape(-1, span)
     if scheme != "multi-scale":
         return found
     even = images[:, : height // 2 * 2, : width // 2 * 2]
-    small = even.reshape(count, height // 2, 2, width // 2, 2, channels).mean((2, 4)).reshape(count, -1, channels)
-    return np.concatenate([found, small[:, places("conv", height // 2, width // 2, side, rng)].reshape(-1, span)])
+    small = (
+        even.reshape(count, height // 2, 2, width // 2, 2, channels)
+        .mean((2, 4))
+        .reshape(count, -1, channels)
+    )
+    return np.concatenate(
+        [found, small[:, places("conv", height // 2, width // 2, side, rng)].reshape(-1, span)]
+    )
 
 
 def one_span(scheme: str, shape: tuple[int, ...], side: int) -> int:
@@ -129,8 +177,15 @@ def one_span(scheme: str, shape: tuple[int, ...], side: int) -> int:
     return shape[1] * shape[2] * shape[3] if scheme == "whole image" else side * side * shape[3]
 
 
-def mosaic(image: Float[np.ndarray, "height width channels"], scheme: str, side: int = 4, count: int = 24, seed: int = 0) -> np.ndarray:
-    """A picture of the pixels that a scheme's patches take: `count` patches of an image, side by side, in their square arrangement.
+def mosaic(
+    image: Float[np.ndarray, "height width channels"],
+    scheme: str,
+    side: int = 4,
+    count: int = 24,
+    seed: int = 0,
+) -> np.ndarray:
+    """A picture of the pixels that a scheme's patches take: `count` patches of an image, side by
+    side, in their square arrangement.
 
     >>> mosaic(np.random.default_rng(0).random((8, 8, 3)), "conv", count=4).shape
     (4, 19, 3)
@@ -138,7 +193,9 @@ def mosaic(image: Float[np.ndarray, "height width channels"], scheme: str, side:
     patches = cut_patches(image[None], scheme, side, seed)
     if scheme == "whole image":
         return image
-    chosen = np.random.default_rng([seed, 2]).choice(len(patches), size=min(count, len(patches)), replace=False)
+    chosen = np.random.default_rng([seed, 2]).choice(
+        len(patches), size=min(count, len(patches)), replace=False
+    )
     tiles = patches[np.sort(chosen)].reshape(len(chosen), side, side, -1)
     gap = np.ones((side, 1, tiles.shape[-1]))
     strip = [part for tile in tiles for part in (tile, gap)][:-1]

@@ -16,7 +16,8 @@ ENOUGH = 20_000  # patches for an elbow
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Elbows and depth areas of one scheme, a number a seed, and from how many points and directions.
+    """Elbows and depth areas of one scheme, a number a seed, and from how many points and
+    directions.
 
     >>> Measured("conv", 48, 100, 50, (4,), (0.03,)).elbows
     (4,)
@@ -38,9 +39,11 @@ def survey(
     directions: int = 500,
     seeds: Iterable[int] = range(5),
 ) -> list[Measured]:
-    """For every scheme and seed: patches of a fresh half of the images, `points` of them at random, their elbow and depth area.
+    """For every scheme and seed: patches of a fresh half of the images, `points` of them at random,
+    their elbow and depth area.
 
-    Every scheme gets the same number of points (or as many as there are) and directions, since both bias the depth.
+    Every scheme gets the same number of points (or as many as there are) and directions, since both
+    bias the depth.
 
     >>> images = np.random.default_rng(0).random((40, 8, 8, 1)).astype(np.float32)
     >>> [each.scheme for each in survey(images, ["conv", "whole image"], points=20, directions=10, seeds=range(2))]
@@ -51,7 +54,8 @@ def survey(
     if len(images) < 4:
         raise SeparatrixError(f"the geometry of patches needs at least 4 images, got {len(images)}")
     seeds = list(seeds)
-    # A whole image is one patch: few images must not make the controls look different for that reason alone.
+    # A whole image is one patch: few images must not make the controls look different for that
+    # reason alone.
     most = min(points, len(images) // 2)
     out = []
     for scheme in schemes:
@@ -59,11 +63,23 @@ def survey(
         for seed in seeds:
             rng = np.random.default_rng([seed, 0])
             half = rng.choice(len(images), size=len(images) // 2, replace=False)
-            # Whole images are few already, and their elbow needs all of them; patches of `most` images are plenty.
-            patches = cut_patches(images[half if scheme == "whole image" else half[:most]], scheme, side, seed)
+            # Whole images are few already, and their elbow needs all of them; patches of `most`
+            # images are plenty.
+            patches = cut_patches(
+                images[half if scheme == "whole image" else half[:most]], scheme, side, seed
+            )
             order = rng.permutation(len(patches))
             used = min(most, len(patches))
             elbows.append(elbow(patches[order[:ENOUGH]]))
             areas.append(depth_area(tukey_depth(patches[order[:used]], directions, seed)))
-        out.append(Measured(scheme, one_span(scheme, images.shape, side), used, directions, tuple(elbows), tuple(areas)))
+        out.append(
+            Measured(
+                scheme,
+                one_span(scheme, images.shape, side),
+                used,
+                directions,
+                tuple(elbows),
+                tuple(areas),
+            )
+        )
     return out

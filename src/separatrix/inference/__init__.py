@@ -1,7 +1,16 @@
-"""From outcomes to conclusions: thresholds with intervals, where to place trials, exponents, and which law holds."""
+"""From outcomes to conclusions: thresholds with intervals, where to place trials, exponents, and
+which law holds.
+"""
 
 from separatrix.inference.exponents import PowerLaw, fit_exponents
-from separatrix.inference.intervals import Interval, difference, mean_interval, median_interval, ratio, wilson
+from separatrix.inference.intervals import (
+    Interval,
+    difference,
+    mean_interval,
+    median_interval,
+    ratio,
+    wilson,
+)
 from separatrix.inference.laws import Cell, Law, cell_of, standard_laws
 from separatrix.inference.placement import (
     CellProposal,

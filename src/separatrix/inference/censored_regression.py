@@ -1,8 +1,9 @@
 """Regression of log thresholds with known errors, a fitted extra scatter, and censored rows.
 
-A measured row contributes a normal density with variance error² + scatter²; a censored row the probability of lying
-beyond its bound, with the same variance. Given the scatter the problem is concave, so Newton's method solves it for a whole
-lattice of scatters, and for many reweightings of the rows, at once.
+A measured row contributes a normal density with variance error² + scatter²; a censored row the
+probability of lying beyond its bound, with the same variance. Given the scatter the problem is
+concave, so Newton's method solves it for a whole lattice of scatters, and for many reweightings of
+the rows, at once.
 """
 
 import dataclasses
@@ -14,7 +15,8 @@ from scipy import special
 
 from separatrix.inference.laws import Cell
 
-# Scatter in log units: from far below any measurement error to a factor of ten between neighbouring cells.
+# Scatter in log units: from far below any measurement error to a factor of ten between neighbouring
+# cells.
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.01, 2.5, 39)])
 # A bound is never perfectly sharp: keeps the variance positive for rows without error.
 _FLOOR = 1e-4
@@ -22,7 +24,8 @@ _FLOOR = 1e-4
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """The data of a regression as arrays: log values, errors, and +1/-1/0 for left/right/not censored.
+    """The data of a regression as arrays: log values, errors, and +1/-1/0 for left/right/not
+    censored.
 
     >>> rows_of([Cell({"k": 8}, 1.0, 0.1), Cell({"k": 9}, 2.0, 0.1, "left")]).side.tolist()
     [0.0, 1.0]
@@ -72,19 +75,27 @@ class Fit:
         return int(self.log_likelihood.argmax())
 
     def weights(self, unit: float) -> np.ndarray:
-        """Posterior weight of each scatter, the coefficients integrated out; `unit` is a typical measurement error.
+        """Posterior weight of each scatter, the coefficients integrated out; `unit` is a typical
+        measurement error.
 
-        The prior 1/(unit + scatter) is the usual one for a scale where scatter dominates, which gives Student's tails, and
-        flat where the measurement error does, so that no scatter at all remains possible.
+        The prior 1/(unit + scatter) is the usual one for a scale where scatter dominates, which
+        gives Student's tails, and flat where the measurement error does, so that no scatter at all
+        remains possible.
         """
         _, determinant = np.linalg.slogdet(self.information)
-        log_weight = self.log_likelihood - 0.5 * determinant - 0.5 * self.scatter**2 - np.log(unit + self.scatter)
+        log_weight = (
+            self.log_likelihood
+            - 0.5 * determinant
+            - 0.5 * self.scatter**2
+            - np.log(unit + self.scatter)
+        )
         weight = np.exp(log_weight - log_weight.max()) * np.gradient(self.scatter)
         return weight / weight.sum()
 
 
 def log_density(rows: Rows, centre: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Log likelihood of each row given its mean and total variance (arrays that broadcast over the last axis).
+    """Log likelihood of each row given its mean and total variance (arrays that broadcast over the
+    last axis).
 
     >>> rows = rows_of([Cell({}, 0.0, 0.0, "left")])
     >>> log_density(rows, np.array([0.0]), np.array([1.0])).round(3).tolist()
@@ -104,7 +115,8 @@ def fit_rows(
     multiplicity: np.ndarray | None = None,
     iterations: int = 30,
 ) -> Fit:
-    """Fits value = offset + matrix @ coefficients at each scatter; `multiplicity` reweights rows (last axis).
+    """Fits value = offset + matrix @ coefficients at each scatter; `multiplicity` reweights rows
+    (last axis).
 
     >>> rows = rows_of([Cell({}, value, 0.1) for value in (1.0, 3.0)])
     >>> float(fit_rows(rows, np.ones((2, 1)), scatter=np.array([0.0])).coefficients[0, 0].round(6))
@@ -121,7 +133,8 @@ def fit_rows(
     def information_of(curvature: np.ndarray) -> np.ndarray:
         return np.einsum("ni,...n,nj->...ij", matrix, curvature, matrix) + ridge
 
-    # Start from weighted least squares with bounds read as values; likelihood is concave, so damping makes Newton safe.
+    # Start from weighted least squares with bounds read as values; likelihood is concave, so
+    # damping makes Newton safe.
     weight = multiplicity / variance
     start = np.einsum("ni,...n->...i", matrix, weight * (rows.value - offset))
     coefficients = np.linalg.solve(information_of(weight), start[..., None])[..., 0]
@@ -156,7 +169,9 @@ def fit_rows(
 
 
 def _derivatives(rows: Rows, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Slope and negative curvature of each row's log likelihood in the mean, in units of the spread."""
+    """Slope and negative curvature of each row's log likelihood in the mean, in units of the
+    spread.
+    """
     turned = np.clip(rows.side * residual, -35.0, 35.0)
     mills = np.exp(-0.5 * turned**2 - 0.5 * math.log(2 * math.pi) - special.log_ndtr(turned))
     slope = np.where(rows.side == 0, residual, -rows.side * mills)

@@ -2,8 +2,9 @@
 
     separatrix calibrate
 
-Each row repeats one scenario many times with fresh trials and counts how often the nominal 95 % interval covers the truth, or how
-often the verdict on laws is the right one. The table in docs/statistics.md is this command's output.
+Each row repeats one scenario many times with fresh trials and counts how often the nominal 95 %
+interval covers the truth, or how often the verdict on laws is the right one. The table in
+docs/statistics.md is this command's output.
 """
 
 import dataclasses
@@ -35,7 +36,8 @@ _LAWS = {law.name: law for law in standard_laws()}
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """A kind of study: `study` runs one and says whether the answer was right, and how wide the interval was.
+    """A kind of study: `study` runs one and says whether the answer was right, and how wide the
+    interval was.
 
     >>> any(scenario.name == "steep" for scenario in scenarios())
     True
@@ -49,7 +51,8 @@ class Scenario:
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationRow:
-    """How often a scenario's answer was right, with the error of that count, and the median log width of intervals.
+    """How often a scenario's answer was right, with the error of that count, and the median log
+    width of intervals.
 
     >>> CalibrationRow("threshold", "steep", 500, wilson(475, 500), 0.3, (0.92, 0.98)).passed
     True
@@ -74,7 +77,8 @@ def calibrate(
     names: Iterable[str] | None = None,
     watch: Callable[[CalibrationRow], None] = lambda row: None,
 ) -> list[CalibrationRow]:
-    """Runs the scenarios (all, or those named) and returns a row for each; `watch` sees each row as it is done.
+    """Runs the scenarios (all, or those named) and returns a row for each; `watch` sees each row as
+    it is done.
 
     >>> [row.studies for row in calibrate(studies=5, names=["steep"])]
     [5]
@@ -85,7 +89,9 @@ def calibrate(
     names = None if names is None else list(names)
     for name in names or ():
         if name not in {scenario.name for scenario in known}:
-            raise UnknownNameError("calibration scenario", name, (scenario.name for scenario in known))
+            raise UnknownNameError(
+                "calibration scenario", name, (scenario.name for scenario in known)
+            )
     chosen = set(names) if names is not None else {scenario.name for scenario in known}
     rows = []
     for place, scenario in enumerate(known):
@@ -96,7 +102,9 @@ def calibrate(
     return rows
 
 
-def run_scenario(scenario: Scenario, studies: int, generator: np.random.Generator) -> CalibrationRow:
+def run_scenario(
+    scenario: Scenario, studies: int, generator: np.random.Generator
+) -> CalibrationRow:
     """Repeats one scenario.
 
     >>> always = Scenario("threshold", "always right", lambda generator: (True, 0.1))
@@ -107,7 +115,9 @@ def run_scenario(scenario: Scenario, studies: int, generator: np.random.Generato
     right = sum(bool(found) for found, _ in results)
     widths = [width for _, width in results if math.isfinite(width)]
     width = float(np.median(widths)) if widths else math.nan
-    return CalibrationRow(scenario.kind, scenario.name, studies, wilson(right, studies), width, scenario.wanted)
+    return CalibrationRow(
+        scenario.kind, scenario.name, studies, wilson(right, studies), width, scenario.wanted
+    )
 
 
 def scenarios() -> list[Scenario]:
@@ -130,15 +140,18 @@ def _threshold_scenarios() -> list[Scenario]:
     def adaptive(width: float, batch: int = 16, **curve) -> Callable:
         def study(generator: np.random.Generator) -> tuple[bool, float]:
             learner = SyntheticLearner(_between(generator, 16.0, 4096.0), **curve)
-            return _covers(learner, learner.search(SearchPlan(8, 16384, width=width), batch, generator))
+            return _covers(
+                learner, learner.search(SearchPlan(8, 16384, width=width), batch, generator)
+            )
 
         return study
 
     cases = [
         ("usual: 10-90 % over a factor 3, 8 seeds", on_grid(8), _NOMINAL),
         ("steep", on_grid(8, scale=0.1), _NOMINAL),
-        # Between two neighbouring sizes every trial turns from failure to success: the interval is about that gap, and
-        # where in the gap the threshold lies cannot be known. Here more coverage than asked for is unavoidable.
+        # Between two neighbouring sizes every trial turns from failure to success: the interval is
+        # about that gap, and where in the gap the threshold lies cannot be known. Here more
+        # coverage than asked for is unavoidable.
         ("steeper than the grid", on_grid(8, scale=0.04), (0.92, 1.0)),
         ("shallow: over a factor 14", on_grid(8, scale=0.6), _NOMINAL),
         ("very shallow: over a factor 80", on_grid(8, scale=1.0), _NOMINAL),
@@ -148,7 +161,8 @@ def _threshold_scenarios() -> list[Scenario]:
         ("lapses 15 %", on_grid(8, lapse=0.15), _NOMINAL),
         ("asymmetric curve", on_grid(8, scale=0.3, shape="weibull"), _NOMINAL),
         ("curve of an unknown shape", on_grid(8, shape="probit"), _NOMINAL),
-        # One-sided bounds hold more often than two-sided intervals: thresholds far outside the grid are always covered.
+        # One-sided bounds hold more often than two-sided intervals: thresholds far outside the grid
+        # are always covered.
         ("at and beyond the grid's ends", on_grid(8, low=5.0, high=3300.0), (0.92, 1.0)),
         ("adaptive", adaptive(0.5), _NOMINAL),
         ("adaptive, steep", adaptive(0.5, scale=0.1), (0.92, 1.0)),
@@ -177,8 +191,9 @@ def _exponent_scenarios() -> list[Scenario]:
         # About a third of the cells fall off the grid, on both sides.
         ("censored cells", _SQUARE, {"grid": _GRID[3:12], "scatter": 0.1}),
     ]
-    # No scatter at all is the edge of what `likelihood` allows for: averaging over scatters that might be there makes its
-    # interval a little wider than needed. The default, `bootstrap`, is held to the nominal range everywhere.
+    # No scatter at all is the edge of what `likelihood` allows for: averaging over scatters that
+    # might be there makes its interval a little wider than needed. The default, `bootstrap`, is
+    # held to the nominal range everywhere.
     return [
         Scenario(
             "exponent",
@@ -194,7 +209,9 @@ def _exponent_scenarios() -> list[Scenario]:
 def _law_scenarios() -> list[Scenario]:
     odd = Law("odd", "d²·√k", lambda design: design["d"] ** 2 * np.sqrt(design["k"]))
 
-    def verdict_of(pairs: _PAIRS, law: Law, right: Callable[[str, tuple[str, ...]], bool], **measured) -> Callable:
+    def verdict_of(
+        pairs: _PAIRS, law: Law, right: Callable[[str, tuple[str, ...]], bool], **measured
+    ) -> Callable:
         def study(generator: np.random.Generator) -> tuple[bool, float]:
             variables = ("k", "d") if len({k / d for k, d in pairs}) > 1 else ("k",)
             ranking = rank_laws(_measure(pairs, law, generator, **measured), power_law=variables)
@@ -209,12 +226,21 @@ def _law_scenarios() -> list[Scenario]:
         return lambda verdict, remaining: name in remaining
 
     cases: list[tuple[str, Callable, tuple[float, float]]] = [
-        (f"{name} wins where it is true", verdict_of(_SQUARE, law, wins(name)), (0.9, 1.0)) for name, law in _LAWS.items()
+        (f"{name} wins where it is true", verdict_of(_SQUARE, law, wins(name)), (0.9, 1.0))
+        for name, law in _LAWS.items()
     ]
     cases += [
-        ("truth kept with scatter .2", verdict_of(_SQUARE, _LAWS["kd"], kept("kd"), scatter=0.2), (0.95, 1.0)),
+        (
+            "truth kept with scatter .2",
+            verdict_of(_SQUARE, _LAWS["kd"], kept("kd"), scatter=0.2),
+            (0.95, 1.0),
+        ),
         ("k = d: cannot tell", verdict_of(_DIAGONAL, _LAWS["kd"], wins(CANNOT_TELL)), (0.95, 1.0)),
-        ("narrow range: cannot tell", verdict_of(_NARROW, _LAWS["kd"], wins(CANNOT_TELL)), (0.9, 1.0)),
+        (
+            "narrow range: cannot tell",
+            verdict_of(_NARROW, _LAWS["kd"], wins(CANNOT_TELL)),
+            (0.9, 1.0),
+        ),
         ("d²√k, not a named law: none fits", verdict_of(_SQUARE, odd, wins(NONE_FITS)), (0.9, 1.0)),
     ]
     return [Scenario("law", name, study, wanted) for name, study, wanted in cases]
@@ -237,18 +263,25 @@ def _measure(
     scatter: float = 0.0,
     grid: Sequence[float] | None = None,
 ) -> list[Cell]:
-    """One study: a threshold for each cell of the design, from trials of a learner that follows the law."""
+    """One study: a threshold for each cell of the design, from trials of a learner that follows the
+    law.
+    """
     cells = []
-    values = law.values({"k": np.array([k for k, _ in pairs], float), "d": np.array([d for _, d in pairs], float)})
+    values = law.values(
+        {"k": np.array([k for k, _ in pairs], float), "d": np.array([d for _, d in pairs], float)}
+    )
     # Scaled so that the middle of the design lies in the middle of the grid that all cells share.
     middle = float(np.exp(np.mean(np.log(values))))
     for (k, d), value in zip(pairs, values):
         threshold = 110.0 * value / middle * math.exp(scatter * generator.normal())
         learner = SyntheticLearner(threshold, scale=0.2, lapse=0.02)
-        # Without a shared grid each cell has its own, a factor of eight around a place that does not know the threshold.
+        # Without a shared grid each cell has its own, a factor of eight around a place that does
+        # not know the threshold.
         centre = 110.0 * value / middle * math.exp(generator.uniform(-0.3, 0.3))
         own = [centre * 2 ** (step / 2) for step in range(-6, 7)] if grid is None else grid
-        cell = cell_of({"k": k, "d": d}, estimate_threshold(learner.sweep(own, repetitions, generator)))
+        cell = cell_of(
+            {"k": k, "d": d}, estimate_threshold(learner.sweep(own, repetitions, generator))
+        )
         if cell is not None:
             cells.append(cell)
     return cells
@@ -278,4 +311,9 @@ def _line(row: CalibrationRow) -> str:
 def print_table(studies: int = 500, seed: int = 0, scenarios: Sequence[str] | None = None) -> bool:
     """Print the table row by row as it is made; whether every row is in range."""
     print(_HEAD, flush=True)
-    return all(row.passed for row in calibrate(studies, seed, scenarios, watch=lambda row: print(_line(row), flush=True)))
+    return all(
+        row.passed
+        for row in calibrate(
+            studies, seed, scenarios, watch=lambda row: print(_line(row), flush=True)
+        )
+    )

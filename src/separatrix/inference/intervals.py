@@ -1,7 +1,8 @@
 """Numbers with their error: intervals for proportions, averages over seeds, ratios and differences.
 
-An interval at level .95 is made by a procedure that covers the truth in about 95 of 100 repetitions of the whole
-experiment; it does not say how far single seeds lie apart. Resampling is deterministic: the same data give the same bounds.
+An interval at level .95 is made by a procedure that covers the truth in about 95 of 100 repetitions
+of the whole experiment; it does not say how far single seeds lie apart. Resampling is
+deterministic: the same data give the same bounds.
 """
 
 import dataclasses
@@ -10,7 +11,13 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy import special
 
-from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
+from separatrix.errors import (
+    ParameterError,
+    SeparatrixError,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 RESAMPLED = 6  # values from which on a mean's interval is resampled
 _STATISTICS: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
@@ -57,17 +64,22 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     shrink = 1 + quantile**2 / trials
     centre = (rate + quantile**2 / (2 * trials)) / shrink
     half = quantile / shrink * np.sqrt(rate * (1 - rate) / trials + quantile**2 / (4 * trials**2))
-    # The formula gives 0 and 1 exactly at the ends, up to rounding that would otherwise exclude the estimate itself.
+    # The formula gives 0 and 1 exactly at the ends, up to rounding that would otherwise exclude the
+    # estimate itself.
     low = 0.0 if successes == 0 else float(centre - half)
     high = 1.0 if successes == trials else float(centre + half)
     return Interval(rate, low, high, level, "wilson", trials)
 
 
-def mean_interval(values: Iterable[float], level: float = 0.95, replicates: int = 2000, seed: int = 0) -> Interval:
-    """Bootstrap interval of the mean over seeds, widened for few seeds (Hesterberg's expanded percentiles).
+def mean_interval(
+    values: Iterable[float], level: float = 0.95, replicates: int = 2000, seed: int = 0
+) -> Interval:
+    """Bootstrap interval of the mean over seeds, widened for few seeds (Hesterberg's expanded
+    percentiles).
 
-    Of fewer than six values no resampled mean lies far enough out and intervals cover too rarely: there it
-    is Student's interval, whose assumption, values about normal, is then the price of an answer.
+    Of fewer than six values no resampled mean lies far enough out and intervals cover too rarely:
+    there it is Student's interval, whose assumption, values about normal, is then the price of an
+    answer.
 
     >>> print(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
     3.5 [1.667, 5.167]
@@ -86,9 +98,10 @@ def mean_interval(values: Iterable[float], level: float = 0.95, replicates: int 
 def median_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     """Interval of the median from order statistics: it needs no assumption on the distribution.
 
-    Two order statistics bracket the median with a binomial probability; the bounds interpolate between neighbouring pairs
-    (Hettmansperger and Sheather) to meet the level. With fewer than six values even the extremes do not reach 95 %, and
-    the whole range is returned with the level that it does reach.
+    Two order statistics bracket the median with a binomial probability; the bounds interpolate
+    between neighbouring pairs (Hettmansperger and Sheather) to meet the level. With fewer than six
+    values even the extremes do not reach 95 %, and the whole range is returned with the level that
+    it does reach.
 
     >>> print(median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
     5 [2.228, 7.772]
@@ -101,12 +114,20 @@ def median_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     centre = float(np.median(sample))
 
     def covered(depth: int) -> float:
-        # Probability that the median lies between the `depth`-th smallest and the `depth`-th largest value.
+        # Probability that the median lies between the `depth`-th smallest and the `depth`-th
+        # largest value.
         return float(1 - 2 * special.bdtr(depth - 1, count, 0.5))
 
     if count < 2 or covered(1) <= level:
         reached = max(covered(1), 0.0)
-        return Interval(centre, float(sample[0]), float(sample[-1]), min(level, reached), "order statistics", count)
+        return Interval(
+            centre,
+            float(sample[0]),
+            float(sample[-1]),
+            min(level, reached),
+            "order statistics",
+            count,
+        )
     depth = 1
     while depth + 1 <= count // 2 and covered(depth + 1) >= level:
         depth += 1
@@ -127,12 +148,15 @@ def difference(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) - statistic(second); `paired` when entries share a seed.
+    """Bootstrap interval of statistic(first) - statistic(second); `paired` when entries share a
+    seed.
 
     >>> difference([5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0], paired=True).low
     4.0
     """
-    return _contrast("difference", np.subtract, first, second, paired, statistic, level, replicates, seed)
+    return _contrast(
+        "difference", np.subtract, first, second, paired, statistic, level, replicates, seed
+    )
 
 
 def ratio(
@@ -144,7 +168,8 @@ def ratio(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) / statistic(second) for positive values; worked out on the log scale.
+    """Bootstrap interval of statistic(first) / statistic(second) for positive values; worked out on
+    the log scale.
 
     >>> ratio([20.0, 40.0, 60.0], [2.0, 4.0, 6.0], paired=True).high
     10.0
@@ -153,8 +178,12 @@ def ratio(
     for name, sample in (("first", first), ("second", second)):
         if sample.min() <= 0:
             raise ParameterError("ratio", name, "numbers > 0", float(sample.min()))
-    found = _contrast("ratio", _log_ratio, first, second, paired, statistic, level, replicates, seed)
-    bounds = [float(np.round(np.exp(value), 12)) for value in (found.estimate, found.low, found.high)]
+    found = _contrast(
+        "ratio", _log_ratio, first, second, paired, statistic, level, replicates, seed
+    )
+    bounds = [
+        float(np.round(np.exp(value), 12)) for value in (found.estimate, found.low, found.high)
+    ]
     return dataclasses.replace(found, estimate=bounds[0], low=bounds[1], high=bounds[2])
 
 
@@ -162,13 +191,17 @@ def _log_ratio(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.log(first) - np.log(second)
 
 
-def _contrast(owner, combine, first, second, paired, statistic, level, replicates, seed) -> Interval:
+def _contrast(
+    owner, combine, first, second, paired, statistic, level, replicates, seed
+) -> Interval:
     first, second = _sample(owner, "first", first), _sample(owner, "second", second)
     check_choice(owner, "statistic", statistic, _STATISTICS)
     _check_level(owner, level)
     check_integer(owner, "replicates", replicates, low=100)
     if paired and first.size != second.size:
-        raise SeparatrixError(f"paired samples of {owner} must have the same length, got {first.size} and {second.size} values")
+        raise SeparatrixError(
+            f"paired samples of {owner} must have the same length, got {first.size} and {second.size} values"
+        )
     reduce = _STATISTICS[statistic]
     generator = np.random.default_rng(seed)
     rows = generator.integers(first.size, size=(replicates, first.size))
@@ -177,20 +210,33 @@ def _contrast(owner, combine, first, second, paired, statistic, level, replicate
     estimate = float(combine(reduce(first), reduce(second)))
     count = min(first.size, second.size)
     low, high = _expanded(draws, level, count)
-    return Interval(estimate, low, high, level, f"{'paired ' if paired else ''}bootstrap of the {statistic}", count)
+    return Interval(
+        estimate,
+        low,
+        high,
+        level,
+        f"{'paired ' if paired else ''}bootstrap of the {statistic}",
+        count,
+    )
 
 
-def _resampled(owner: str, sample: np.ndarray, statistic: str, level: float, replicates: int, seed: int) -> Interval:
+def _resampled(
+    owner: str, sample: np.ndarray, statistic: str, level: float, replicates: int, seed: int
+) -> Interval:
     _check_level(owner, level)
     check_integer(owner, "replicates", replicates, low=100)
     rows = np.random.default_rng(seed).integers(sample.size, size=(replicates, sample.size))
     reduce = _STATISTICS[statistic]
     low, high = _expanded(reduce(sample[rows], axis=1), level, sample.size)
-    return Interval(float(reduce(sample)), low, high, level, f"bootstrap of the {statistic}", sample.size)
+    return Interval(
+        float(reduce(sample)), low, high, level, f"bootstrap of the {statistic}", sample.size
+    )
 
 
 def _expanded(draws: np.ndarray, level: float, count: int) -> tuple[float, float]:
-    """Percentiles further out than nominal, because a bootstrap world has variance (n-1)/n and normal instead of t tails."""
+    """Percentiles further out than nominal, because a bootstrap world has variance (n-1)/n and
+    normal instead of t tails.
+    """
     if count < 2:
         return float("-inf"), float("inf")  # one seed carries no information about its own error
     quantile = special.stdtrit(count - 1, 0.5 + level / 2) * np.sqrt(count / (count - 1))

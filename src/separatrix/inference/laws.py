@@ -1,7 +1,8 @@
 """Laws: candidate scalings of a threshold with the design, each with one free constant.
 
-A law is a small object: a name, a formula to read, and a function from design columns to positive values. Anyone can add
-one: `Law("k sqrt(d)", "k·√d", lambda design: design["k"] * np.sqrt(design["d"]))`.
+A law is a small object: a name, a formula to read, and a function from design columns to positive
+values. Anyone can add one: `Law("k sqrt(d)", "k·√d", lambda design: design["k"] *
+np.sqrt(design["d"]))`.
 """
 
 import dataclasses
@@ -19,7 +20,8 @@ Design = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """A scaling up to a constant; laws of one `family` differ only by slowly varying or noise factors.
+    """A scaling up to a constant; laws of one `family` differ only by slowly varying or noise
+    factors.
 
     >>> Law("kd", "k·d", lambda design: design["k"] * design["d"]).values({"k": np.array([2.0]), "d": np.array([5.0])})
     array([10.])
@@ -40,9 +42,16 @@ class Law:
             found = np.asarray(self.function(design), dtype=float)
         except KeyError as error:
             known = ", ".join(sorted(design))
-            raise SeparatrixError(f"the law {self.name} needs a column {error}, the design has: {known}") from error
+            raise SeparatrixError(
+                f"the law {self.name} needs a column {error}, the design has: {known}"
+            ) from error
         if not np.all(np.isfinite(found)) or np.any(found <= 0):
-            raise ParameterError(f"the law {self.name}", "values", "finite and > 0 on the whole design", found.tolist())
+            raise ParameterError(
+                f"the law {self.name}",
+                "values",
+                "finite and > 0 on the whole design",
+                found.tolist(),
+            )
         return found
 
 
@@ -66,7 +75,9 @@ def _times(base: Callable[[Design], Any], noise: bool, logarithm: bool) -> Calla
     return product
 
 
-def standard_laws(noise: Iterable[bool] = (False,), logarithm: Iterable[bool] = (False,)) -> tuple[Law, ...]:
+def standard_laws(
+    noise: Iterable[bool] = (False,), logarithm: Iterable[bool] = (False,)
+) -> tuple[Law, ...]:
     """The named laws k+d, kd, k(k+d), k²d, with and/or without the factors σ² and log(kd).
 
     Ask for σ² only where it varies with the design: a constant factor makes two laws the same.
@@ -80,17 +91,23 @@ def standard_laws(noise: Iterable[bool] = (False,), logarithm: Iterable[bool] = 
             for name, formula, base in _BASES:
                 bracket = f"({name})" if name == "k+d" and (with_noise or with_log) else name
                 factors = ("σ²·" if with_noise else "") + bracket + ("·log(kd)" if with_log else "")
-                words = ("σ²·" if with_noise else "") + f"({formula})" + ("·log(k·d)" if with_log else "")
+                words = (
+                    ("σ²·" if with_noise else "")
+                    + f"({formula})"
+                    + ("·log(k·d)" if with_log else "")
+                )
                 laws.append(Law(factors, words, _times(base, with_noise, with_log), family=name))
     return tuple(laws)
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One measured threshold: where in the design, log value and its error, or a soft bound when censored.
+    """One measured threshold: where in the design, log value and its error, or a soft bound when
+    censored.
 
-    `value` is the log threshold, or the log bound when `censoring` is left (at most) or right (at least). Cells with
-    the same `cluster` are resampled and held out together; by default each cell is its own cluster.
+    `value` is the log threshold, or the log bound when `censoring` is left (at most) or right (at
+    least). Cells with the same `cluster` are resampled and held out together; by default each cell
+    is its own cluster.
 
     >>> Cell({"k": 10, "d": 20}, value=math.log(300), error=0.1).censoring
     'none'
@@ -109,7 +126,8 @@ class Cell:
 
 
 def cell_of(design: Mapping[str, float], threshold: Threshold, cluster: Any = None) -> Cell | None:
-    """A threshold as an observation for regression; None when it is censored on both sides and says nothing.
+    """A threshold as an observation for regression; None when it is censored on both sides and says
+    nothing.
 
     >>> from separatrix.inference.thresholds import Tally, estimate_threshold
     >>> cell_of({"k": 8, "d": 8}, estimate_threshold([Tally(64, 8, 8)])).censoring
@@ -118,8 +136,12 @@ def cell_of(design: Mapping[str, float], threshold: Threshold, cluster: Any = No
     if threshold.censoring == "both":
         return None
     if threshold.censoring == "none":
-        return Cell(dict(design), math.log(threshold.estimate), threshold.log_error, "none", cluster)
-    return Cell(dict(design), threshold.log_bound, threshold.log_error, threshold.censoring, cluster)
+        return Cell(
+            dict(design), math.log(threshold.estimate), threshold.log_error, "none", cluster
+        )
+    return Cell(
+        dict(design), threshold.log_bound, threshold.log_error, threshold.censoring, cluster
+    )
 
 
 def columns(cells: Sequence[Cell], names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
@@ -134,5 +156,7 @@ def columns(cells: Sequence[Cell], names: Iterable[str] | None = None) -> dict[s
     for cell in cells:
         for name in names:
             if name not in cell.design:
-                raise SeparatrixError(f"a cell lacks the design variable `{name}`; it has {sorted(cell.design)}")
+                raise SeparatrixError(
+                    f"a cell lacks the design variable `{name}`; it has {sorted(cell.design)}"
+                )
     return {name: np.array([cell.design[name] for cell in cells], dtype=float) for name in names}

@@ -1,9 +1,10 @@
 """Where to buy the next trials: a pure function of what has been observed.
 
-Cost grows with the resource, so the search starts low and climbs by factors of two until trials succeed, then
-spends each further batch where the variance of the log threshold is expected to shrink most for its cost. Nothing here
-knows how trials are run: the caller runs what `propose` asks for, adds the outcomes, and asks again until it gets
-nothing. The same observations always give the same proposal.
+Cost grows with the resource, so the search starts low and climbs by factors of two until trials
+succeed, then spends each further batch where the variance of the log threshold is expected to
+shrink most for its cost. Nothing here knows how trials are run: the caller runs what `propose` asks
+for, adds the outcomes, and asks again until it gets nothing. The same observations always give the
+same proposal.
 """
 
 import dataclasses
@@ -54,10 +55,11 @@ class CellProposal(NamedTuple):
 class SearchPlan:
     """What a search is asked for: the range, the precision, the budget.
 
-    `width` is the largest high/low ratio of the interval, in natural log units (.7: a factor of two from end to end); it is
-    judged pessimistically, so that the interval usually ends up with about two thirds of it.
-    `start` is where bracketing begins, if something better than `minimum` is known; `lookahead` is how many levels are
-    climbed at once (more fills an accelerator, fewer saves work); `cost_power` says how cost grows with the resource.
+    `width` is the largest high/low ratio of the interval, in natural log units (.7: a factor of two
+    from end to end); it is judged pessimistically, so that the interval usually ends up with about
+    two thirds of it. `start` is where bracketing begins, if something better than `minimum` is
+    known; `lookahead` is how many levels are climbed at once (more fills an accelerator, fewer
+    saves work); `cost_power` says how cost grows with the resource.
 
     >>> SearchPlan(minimum=8, maximum=64).grid()
     (8, 11, 16, 23, 32, 45, 64)
@@ -88,7 +90,9 @@ class SearchPlan:
         for name in ("repetitions", "lookahead", "censor_trials"):
             check_integer("SearchPlan", name, getattr(self, name), low=1)
         check_number("SearchPlan", "guess", self.guess, low=0, high=0.9)
-        check_number("SearchPlan", "probability", self.probability, low=self.guess + 0.01, high=0.99)
+        check_number(
+            "SearchPlan", "probability", self.probability, low=self.guess + 0.01, high=0.99
+        )
         check_number("SearchPlan", "level", self.level, low=0.5, high=0.999)
         check_number("SearchPlan", "ratio", self.ratio, low=1.01)
         check_number("SearchPlan", "cost_power", self.cost_power, low=0)
@@ -147,16 +151,23 @@ def propose(observations: Iterable[Tally], batch: int, plan: SearchPlan) -> list
     if found:
         return found
     surface = likelihood_surface(evidence, plan.probability, plan.guess)
-    return [] if _reason(evidence, plan, surface) is not None else _refine(surface, evidence, batch, plan)
+    return (
+        []
+        if _reason(evidence, plan, surface) is not None
+        else _refine(surface, evidence, batch, plan)
+    )
 
 
 def propose_batch(
-    cells: Mapping[CellName, Iterable[Tally]], batch: int, plans: SearchPlan | Mapping[CellName, SearchPlan]
+    cells: Mapping[CellName, Iterable[Tally]],
+    batch: int,
+    plans: SearchPlan | Mapping[CellName, SearchPlan],
 ) -> list[CellProposal]:
-    """One batch over several cells: every unfinished cell gets a fair share of at most `batch` trials in all.
+    """One batch over several cells: every unfinished cell gets a fair share of at most `batch`
+    trials in all.
 
-    When the batch is too small for all, cells with the fewest trials come first. Shares that a cell does not use go to
-    the cells after it.
+    When the batch is too small for all, cells with the fewest trials come first. Shares that a cell
+    does not use go to the cells after it.
 
     >>> plan = SearchPlan(minimum=8, maximum=1024)
     >>> propose_batch({"cnn": [], "fcn": [Tally(8, 0, 4)]}, batch=32, plans=plan)
@@ -165,8 +176,11 @@ def propose_batch(
     check_integer("propose_batch", "batch", batch, low=1)
     known = {name: merge(observations) for name, observations in cells.items()}
     plan_of = {name: plans if isinstance(plans, SearchPlan) else plans[name] for name in known}
-    open_cells = [name for name in known if not known[name] or stop_reason(known[name], plan_of[name]) is None]
-    # Bracketing asks for little: serving young cells first leaves what they do not use to those that can use it.
+    open_cells = [
+        name for name in known if not known[name] or stop_reason(known[name], plan_of[name]) is None
+    ]
+    # Bracketing asks for little: serving young cells first leaves what they do not use to those
+    # that can use it.
     open_cells.sort(key=lambda name: sum(entry.trials for entry in known[name]))
     wanted: list[CellProposal] = []
     left = batch
@@ -195,7 +209,9 @@ def _reason(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> 
     return None
 
 
-def _well_tried(evidence: tuple[Tally, ...], resource: float, plan: SearchPlan, above: bool) -> bool:
+def _well_tried(
+    evidence: tuple[Tally, ...], resource: float, plan: SearchPlan, above: bool
+) -> bool:
     entry = next((t for t in evidence if t.resource == resource), None)
     if entry is None or entry.trials < plan.censor_trials:
         return False
@@ -211,10 +227,11 @@ def _climb(grid: tuple[float, ...], first: int, batch: int, plan: SearchPlan) ->
 
 
 def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
-    """The next level up while nothing succeeds, down while nothing fails; nothing once both have been seen.
+    """The next level up while nothing succeeds, down while nothing fails; nothing once both have
+    been seen.
 
-    A first level at which just as many succeed as should says nothing of the slope: then both of its neighbours.
-    At an end of the grid it asks for enough trials to call the threshold censored.
+    A first level at which just as many succeed as should says nothing of the slope: then both of
+    its neighbours. At an end of the grid it asks for enough trials to call the threshold censored.
     """
     grid = plan.grid()
     stride = max(1, round(math.log(2) / math.log(plan.ratio)))
@@ -222,7 +239,8 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[
     failing = all(entry.rate < plan.probability for entry in evidence)
     passing = all(entry.rate > plan.probability for entry in evidence)
     if failing and highest.resource < grid[-1]:
-        # From the highest level tried, so that a level in between is never mistaken for the end of the climb.
+        # From the highest level tried, so that a level in between is never mistaken for the end of
+        # the climb.
         reached = max(index for index, level in enumerate(grid) if level <= highest.resource)
         return _climb(grid, min(reached + stride, len(grid) - 1), batch, plan)
     if passing and lowest.resource > grid[0]:
@@ -230,22 +248,35 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[
         return [Proposal(grid[max(reached - stride, 0)], min(plan.repetitions, batch))]
     if len(evidence) == 1 and not (failing or passing):
         place = min(range(len(grid)), key=lambda index: abs(grid[index] - lowest.resource))
-        beside = {grid[max(place - stride, 0)], grid[min(place + stride, len(grid) - 1)]} - {grid[place]}
-        return [Proposal(level, plan.repetitions) for level in sorted(beside)[: max(1, batch // plan.repetitions)]]
+        beside = {grid[max(place - stride, 0)], grid[min(place + stride, len(grid) - 1)]} - {
+            grid[place]
+        }
+        return [
+            Proposal(level, plan.repetitions)
+            for level in sorted(beside)[: max(1, batch // plan.repetitions)]
+        ]
     end = highest if failing else lowest
     if (failing or passing) and end.trials < plan.censor_trials:
-        return [Proposal(grid[-1] if failing else grid[0], min(plan.censor_trials - end.trials, batch))]
+        return [
+            Proposal(grid[-1] if failing else grid[0], min(plan.censor_trials - end.trials, batch))
+        ]
     return []
 
 
 def _cautiously_narrow(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> bool:
-    """Whether the interval would be narrow enough even if the curve were as shallow as it may well be.
+    """Whether the interval would be narrow enough even if the curve were as shallow as it may well
+    be.
 
-    A search that stops at the first narrow interval stops when luck made the curve look steep; such intervals are too
-    narrow to cover. So the width is judged on the shallowest tenth of the curves that half of the data would allow.
+    A search that stops at the first narrow interval stops when luck made the curve look steep; such
+    intervals are too narrow to cover. So the width is judged on the shallowest tenth of the curves
+    that half of the data would allow.
     """
     prior = surface.curves.log_prior
-    weight = dataclasses.replace(surface, values=prior + (surface.values - prior) / 2).weights().sum(axis=0)
+    weight = (
+        dataclasses.replace(surface, values=prior + (surface.values - prior) / 2)
+        .weights()
+        .sum(axis=0)
+    )
     scale = surface.curves.scale
     order = np.argsort(scale, kind="stable")
     shallow = scale >= scale[order][np.searchsorted(np.cumsum(weight[order]), 0.9)]
@@ -256,21 +287,30 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: SearchPlan, surface: S
     return near >= _NEAR_TRIALS and high - low <= plan.width
 
 
-def _refine(surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
-    """Half of the batch where the variance shrinks most for its cost, half to the least tried levels of the rise.
+def _refine(
+    surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: SearchPlan
+) -> list[Proposal]:
+    """Half of the batch where the variance shrinks most for its cost, half to the least tried
+    levels of the rise.
 
-    The second half is there because a search that only follows its own estimate abandons levels after bad luck and then
-    believes in a steeper curve than there is (the slope bias of adaptive staircases).
+    The second half is there because a search that only follows its own estimate abandons levels
+    after bad luck and then believes in a steeper curve than there is (the slope bias of adaptive
+    staircases).
     """
     grid = plan.grid()
-    # Levels far above the highest one tried cost much and tell little that the next one up does not.
+    # Levels far above the highest one tried cost much and tell little that the next one up does
+    # not.
     levels = [level for level in grid if level <= 2.01 * evidence[-1].resource]
     weight = surface.weights()
     outcomes = [surface.log_outcomes(level) for level in levels]
     chances = [float((weight * np.exp(log_hit)).sum()) for log_hit, _ in outcomes]
     # Relative to the highest rate that is possible, so that lapses do not empty the rise.
     top = max(chances)
-    rise = [place for place, chance in enumerate(chances) if _RISE[0] < (chance - plan.guess) / top < _RISE[1]]
+    rise = [
+        place
+        for place, chance in enumerate(chances)
+        if _RISE[0] < (chance - plan.guess) / top < _RISE[1]
+    ]
     if not rise:
         rise = [int(np.argmin(np.abs(np.array(chances) - plan.probability)))]
     tried = {entry.resource: entry.trials for entry in evidence}
@@ -287,22 +327,33 @@ def _refine(surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: Sea
     window = range(max(rise[0] - 2, 0), min(rise[-1] + 3, len(levels)))
     while left > 0:
         size = min(chunk, left)
-        best, chance = _best_level(surface.log_threshold, values, {place: outcomes[place] for place in window}, cost)
+        best, chance = _best_level(
+            surface.log_threshold, values, {place: outcomes[place] for place in window}, cost
+        )
         wanted[best] += size
         values = _foresee(values, outcomes[best], chance, size)
         left -= size
     return [Proposal(levels[place], count) for place, count in wanted.items() if count]
 
 
-def _foresee(values: np.ndarray, outcome: tuple[np.ndarray, np.ndarray], chance: float, size: int) -> np.ndarray:
-    """The likelihood after `size` trials with the outcome that is expected of them, so that a batch spreads out."""
+def _foresee(
+    values: np.ndarray, outcome: tuple[np.ndarray, np.ndarray], chance: float, size: int
+) -> np.ndarray:
+    """The likelihood after `size` trials with the outcome that is expected of them, so that a batch
+    spreads out.
+    """
     return values + size * (chance * outcome[0] + (1 - chance) * outcome[1])
 
 
 def _best_level(
-    nodes: np.ndarray, values: np.ndarray, outcomes: dict[int, tuple[np.ndarray, np.ndarray]], cost: np.ndarray
+    nodes: np.ndarray,
+    values: np.ndarray,
+    outcomes: dict[int, tuple[np.ndarray, np.ndarray]],
+    cost: np.ndarray,
 ) -> tuple[int, float]:
-    """The level with the largest expected fall in variance of the log threshold per cost, and its chance of success."""
+    """The level with the largest expected fall in variance of the log threshold per cost, and its
+    chance of success.
+    """
     weight = np.exp(values - values.max())
     weight /= weight.sum()
     mean = float(weight.sum(axis=1) @ nodes)
@@ -310,7 +361,8 @@ def _best_level(
     for place, (log_hit, _) in outcomes.items():
         hit = (weight * np.exp(log_hit)).sum(axis=1)
         chance = min(max(float(hit.sum()), 1e-9), 1 - 1e-9)
-        # Law of total variance: what the outcome explains is the spread of its two conditional means.
+        # Law of total variance: what the outcome explains is the spread of its two conditional
+        # means.
         shift = float(hit @ nodes) / chance - mean
         gain = shift**2 * chance / (1 - chance) / cost[place]
         if gain > best_gain:

@@ -4,10 +4,11 @@ The model: a trial with resource r succeeds with probability
 
     guess + (1 - guess - lapse) * F((log r - log threshold) / scale + offset)
 
-where F is a logistic, Weibull or Gumbel curve (symmetric, or with a long foot or shoulder) and `offset` is such that the
-success probability at the threshold is exactly the asked `probability`, lapses included. A lattice instead of an optimiser:
-it cannot fail to converge, and the nuisance parameters (scale, lapse, shape) can be integrated out, which is what
-makes intervals from a dozen trials honest.
+where F is a logistic, Weibull or Gumbel curve (symmetric, or with a long foot or shoulder) and
+`offset` is such that the success probability at the threshold is exactly the asked `probability`,
+lapses included. A lattice instead of an optimiser: it cannot fail to converge, and the nuisance
+parameters (scale, lapse, shape) can be integrated out, which is what makes intervals from a dozen
+trials honest.
 """
 
 import dataclasses
@@ -19,19 +20,22 @@ from scipy import special
 
 from separatrix.errors import ParameterError, check_integer, check_number
 
-# Weak priors. Scale: a logistic curve rises from 10 to 90 % within a factor exp(4.4 scale), so .3 is a factor 3.7. Two
-# standard deviations reach from .01 (a step, whatever the grid) to 1.6 (a rise over three decades). Lapses are rare,
-# a third is possible. The three shapes are equally likely.
+# Weak priors. Scale: a logistic curve rises from 10 to 90 % within a factor exp(4.4 scale), so .3
+# is a factor 3.7. Two standard deviations reach from .01 (a step, whatever the grid) to 1.6 (a rise
+# over three decades). Lapses are rare, a third is possible. The three shapes are equally likely.
 _LOG_SCALE_CENTRE, _LOG_SCALE_SPREADS = np.log(0.5), (1.2, 0.8)
 _LOG_SCALES = np.linspace(np.log(0.008), np.log(2.0), 13)
 _LAPSES = np.array([0.0, 0.02, 0.06, 0.13, 0.22, 0.35])
 _LAPSE_STRENGTH = 15.0
 _SHAPES = ("logistic", "weibull", "gumbel")
-# How far beyond the tested resources the lattice reaches, in log units: far enough for the likelihood to become flat.
+# How far beyond the tested resources the lattice reaches, in log units: far enough for the
+# likelihood to become flat.
 _MARGIN = 8.0
-# Curves are tabulated at this step of log resource (.3 %) up to this distance from the threshold, once per question.
+# Curves are tabulated at this step of log resource (.3 %) up to this distance from the threshold,
+# once per question.
 _STEP, _REACH = 0.003, 10.0
-# So many trials know scale and lapse better than the lattice's spacing; the lattice is then drawn in around them.
+# So many trials know scale and lapse better than the lattice's spacing; the lattice is then drawn
+# in around them.
 _MANY_TRIALS = 500
 
 
@@ -65,7 +69,9 @@ def tally(resources: Sequence[float], outcomes: Sequence[bool]) -> tuple[Tally, 
     (Tally(resource=8.0, successes=1, trials=2), Tally(resource=16.0, successes=1, trials=1))
     """
     if len(resources) != len(outcomes):
-        raise ParameterError("tally", "outcomes", f"as long as the resources ({len(resources)})", len(outcomes))
+        raise ParameterError(
+            "tally", "outcomes", f"as long as the resources ({len(resources)})", len(outcomes)
+        )
     counts: dict[float, list[int]] = {}
     for resource, outcome in zip(resources, outcomes):
         if outcome not in (0, 1):
@@ -110,7 +116,8 @@ def success_probability(
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """The nuisance parameters of many candidate curves: scale, lapse and shape of each, and its log prior.
+    """The nuisance parameters of many candidate curves: scale, lapse and shape of each, and its log
+    prior.
 
     >>> curves = Curves(np.array([0.2]), np.array([0.0]), np.array([0]), np.array([0.0]))
     >>> log_hit, log_miss = curves.log_outcomes(np.array([0.0]), probability=0.5, guess=0.0)
@@ -123,13 +130,19 @@ class Curves:
     shape: np.ndarray
     log_prior: np.ndarray
 
-    def log_outcomes(self, distance: np.ndarray, probability: float, guess: float) -> tuple[np.ndarray, np.ndarray]:
-        """Log probability of success and of failure at each distance (log resource - log threshold), for each curve."""
+    def log_outcomes(
+        self, distance: np.ndarray, probability: float, guess: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log probability of success and of failure at each distance (log resource - log
+        threshold), for each curve.
+        """
         share = (probability - guess) / (1 - guess - self.lapse)
         rise = np.empty((*distance.shape, self.scale.size))
         for place, name in enumerate(_SHAPES):
             own = self.shape == place
-            rise[..., own] = _shape(name, distance[..., None] / self.scale[own] + _inverse_shape(name, share[own]))
+            rise[..., own] = _shape(
+                name, distance[..., None] / self.scale[own] + _inverse_shape(name, share[own])
+            )
         # Never exactly 0 or 1: a single odd trial must make a curve improbable, not impossible.
         chance = np.clip(guess + (1 - guess - self.lapse) * rise, 1e-9, 1 - 1e-9)
         return np.log(chance), np.log1p(-chance)
@@ -137,7 +150,8 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class Surface:
-    """Log likelihood plus log prior on a lattice of (log threshold, curve), and the question that it answers.
+    """Log likelihood plus log prior on a lattice of (log threshold, curve), and the question that
+    it answers.
 
     >>> surface = likelihood_surface((Tally(8.0, 0, 9), Tally(16.0, 9, 9)))
     >>> 8 < float(np.exp(surface.log_threshold[surface.marginal().argmax()])) < 16
@@ -161,7 +175,9 @@ class Surface:
         return np.exp(values - special.logsumexp(values))
 
     def log_outcomes(self, resource: float) -> tuple[np.ndarray, np.ndarray]:
-        """Log probability of success and of failure of a trial with this resource at each lattice point."""
+        """Log probability of success and of failure of a trial with this resource at each lattice
+        point.
+        """
         distance = np.log(resource) - self.log_threshold
         curves, log_hit, log_miss = _table(self.probability, self.guess)
         if self.curves is not curves:
@@ -170,8 +186,11 @@ class Surface:
         return log_hit[rows], log_miss[rows]
 
 
-def likelihood_surface(tallies: Iterable[Tally], probability: float = 0.5, guess: float = 0.0) -> Surface:
-    """The likelihood of the curve's parameters on a lattice that is fine where the likelihood is high.
+def likelihood_surface(
+    tallies: Iterable[Tally], probability: float = 0.5, guess: float = 0.0
+) -> Surface:
+    """The likelihood of the curve's parameters on a lattice that is fine where the likelihood is
+    high.
 
     >>> surface = likelihood_surface([Tally(8.0, 0, 4), Tally(16.0, 4, 4)])
     >>> surface.values.shape == (surface.log_threshold.size, surface.curves.scale.size)
@@ -196,19 +215,30 @@ def likelihood_surface(tallies: Iterable[Tally], probability: float = 0.5, guess
     if sum(entry.trials for entry in tallies) >= _MANY_TRIALS:
         for _ in range(3):
             curves = _zoomed(surface)
-            nodes = _drawn_in(surface.log_threshold, _surface(surface.log_threshold, tallies, curves, probability, guess), tested)
+            nodes = _drawn_in(
+                surface.log_threshold,
+                _surface(surface.log_threshold, tallies, curves, probability, guess),
+                tested,
+            )
             surface = _surface(nodes, tallies, curves, probability, guess)
     return surface
 
 
 def _drawn_in(nodes: np.ndarray, surface: Surface, tested: tuple[float, float]) -> np.ndarray:
-    """Nodes for the threshold: fine where the likelihood is high, and as they were further out than the trials tell."""
-    # Drop of 8 in log likelihood: beyond it nothing contributes to an interval at any level that is allowed.
+    """Nodes for the threshold: fine where the likelihood is high, and as they were further out than
+    the trials tell.
+    """
+    # Drop of 8 in log likelihood: beyond it nothing contributes to an interval at any level that is
+    # allowed.
     inside = np.flatnonzero(surface.marginal() > -8.0)
     low, high = nodes[max(inside[0] - 1, 0)], nodes[min(inside[-1] + 1, nodes.size - 1)]
     fine_low, fine_high = max(low, tested[0] - 1.5), min(high, tested[1] + 1.5)
-    fine = np.linspace(fine_low, fine_high, int(np.clip(np.ceil((fine_high - fine_low) / 0.015), 40, 200)))
-    outside = nodes[(nodes >= low) & (nodes <= high) & ((nodes < fine_low - 1e-9) | (nodes > fine_high + 1e-9))]
+    fine = np.linspace(
+        fine_low, fine_high, int(np.clip(np.ceil((fine_high - fine_low) / 0.015), 40, 200))
+    )
+    outside = nodes[
+        (nodes >= low) & (nodes <= high) & ((nodes < fine_low - 1e-9) | (nodes > fine_high + 1e-9))
+    ]
     return np.sort(np.concatenate([fine, outside]))
 
 
@@ -227,9 +257,14 @@ def _inverse_shape(name: str, chance: np.ndarray) -> np.ndarray:
 
 def _lattice(log_scales: np.ndarray, lapses: np.ndarray) -> Curves:
     """All combinations of scale, lapse and shape, with the weak prior."""
-    shape, log_scale, lapse = (axis.ravel() for axis in np.meshgrid(np.arange(len(_SHAPES)), log_scales, lapses, indexing="ij"))
+    shape, log_scale, lapse = (
+        axis.ravel()
+        for axis in np.meshgrid(np.arange(len(_SHAPES)), log_scales, lapses, indexing="ij")
+    )
     spread = np.where(log_scale < _LOG_SCALE_CENTRE, *_LOG_SCALE_SPREADS)
-    prior = -0.5 * ((log_scale - _LOG_SCALE_CENTRE) / spread) ** 2 + _LAPSE_STRENGTH * np.log1p(-lapse)
+    prior = -0.5 * ((log_scale - _LOG_SCALE_CENTRE) / spread) ** 2 + _LAPSE_STRENGTH * np.log1p(
+        -lapse
+    )
     # Lapses are not evenly spaced: each stands for the stretch around it.
     prior = prior + np.log(np.interp(lapse, lapses, np.gradient(lapses)))
     return Curves(np.exp(log_scale), lapse, shape, prior)
@@ -238,9 +273,12 @@ def _lattice(log_scales: np.ndarray, lapses: np.ndarray) -> Curves:
 @functools.lru_cache(maxsize=8)
 def _table(probability: float, guess: float) -> tuple[Curves, np.ndarray, np.ndarray]:
     """The standard lattice of curves, and its log success and log failure at each distance."""
-    # A lapse rate of 1 - probability or more would mean that no resource suffices; the prior ends before.
+    # A lapse rate of 1 - probability or more would mean that no resource suffices; the prior ends
+    # before.
     curves = _lattice(_LOG_SCALES, _LAPSES * min(1.0, (1 - probability) / 0.5))
-    return curves, *curves.log_outcomes(np.arange(-_REACH, _REACH + _STEP / 2, _STEP), probability, guess)
+    return curves, *curves.log_outcomes(
+        np.arange(-_REACH, _REACH + _STEP / 2, _STEP), probability, guess
+    )
 
 
 def _zoomed(surface: Surface) -> Curves:
@@ -250,13 +288,27 @@ def _zoomed(surface: Surface) -> Curves:
     def stretch(axis: np.ndarray, count: int) -> np.ndarray:
         nodes, place = np.unique(axis, return_inverse=True)
         likely = np.flatnonzero(np.bincount(place, weight) > 1e-4)
-        return np.linspace(nodes[max(likely[0] - 1, 0)], nodes[min(likely[-1] + 1, nodes.size - 1)], count)
+        return np.linspace(
+            nodes[max(likely[0] - 1, 0)], nodes[min(likely[-1] + 1, nodes.size - 1)], count
+        )
 
     return _lattice(stretch(np.log(surface.curves.scale), 9), stretch(surface.curves.lapse, 7))
 
 
-def _surface(log_threshold: np.ndarray, tallies: Sequence[Tally], curves: Curves, probability: float, guess: float) -> Surface:
-    empty = Surface(log_threshold, curves, np.tile(curves.log_prior, (log_threshold.size, 1)), probability, guess)
+def _surface(
+    log_threshold: np.ndarray,
+    tallies: Sequence[Tally],
+    curves: Curves,
+    probability: float,
+    guess: float,
+) -> Surface:
+    empty = Surface(
+        log_threshold,
+        curves,
+        np.tile(curves.log_prior, (log_threshold.size, 1)),
+        probability,
+        guess,
+    )
     values = empty.values
     for entry in tallies:
         log_hit, log_miss = empty.log_outcomes(entry.resource)

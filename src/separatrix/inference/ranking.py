@@ -1,7 +1,8 @@
 """Which law do the thresholds follow? A ranking that can say `cannot tell`.
 
-Each law has one free constant and a scatter. Laws are compared by AICc (in sample, with a penalty) and by the likelihood of
-each cell under a fit to the others (held out). One law wins only if every other one is worse by both.
+Each law has one free constant and a scatter. Laws are compared by AICc (in sample, with a penalty)
+and by the likelihood of each cell under a fit to the others (held out). One law wins only if every
+other one is worse by both.
 """
 
 import dataclasses
@@ -10,9 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from separatrix.errors import ParameterError, SeparatrixError, check_number
+from separatrix.inference.censored_regression import Rows, fit_rows, log_density, rows_of
 from separatrix.inference.exponents import cluster_index
 from separatrix.inference.laws import Cell, Law, columns, standard_laws
-from separatrix.inference.censored_regression import Rows, fit_rows, log_density, rows_of
 from separatrix.notes import Note
 
 CANNOT_TELL = "cannot tell"
@@ -24,9 +25,10 @@ _POWER_LAW = "power law"
 class LawScore:
     """How well one law explains the cells.
 
-    `delta` is the AICc above that of the best law, `weight` its share of belief, `held_out` the log likelihood of cells that
-    the fit did not see, `scatter` the typical log deviation beyond measurement error. The `constant` multiplies the law; for the
-    free power law it is the threshold at the geometric middle of the design.
+    `delta` is the AICc above that of the best law, `weight` its share of belief, `held_out` the log
+    likelihood of cells that the fit did not see, `scatter` the typical log deviation beyond
+    measurement error. The `constant` multiplies the law; for the free power law it is the threshold
+    at the geometric middle of the design.
 
     >>> LawScore("kd", "k·d", "kd", 2, -3.0, 10.5, 0.0, 0.9, -4.0, 1.2, 0.1).weight
     0.9
@@ -49,8 +51,9 @@ class LawScore:
 class Ranking:
     """Laws from best to worst, and what can be concluded.
 
-    `verdict` is the name of the one law that is left, `cannot tell`, or `none fits` when a free power law beats them all;
-    `remaining` names the laws that the data do not rule out, `family` what they have in common, if anything.
+    `verdict` is the name of the one law that is left, `cannot tell`, or `none fits` when a free
+    power law beats them all; `remaining` names the laws that the data do not rule out, `family`
+    what they have in common, if anything.
 
     >>> cells = [Cell({"k": k, "d": d}, np.log(k * d), 0.05) for k in (4, 8, 16) for d in (4, 8, 16)]
     >>> ranking = rank_laws(cells)
@@ -65,7 +68,11 @@ class Ranking:
     notes: tuple[Note, ...]
 
     def __str__(self) -> str:
-        return self.verdict if self.verdict != CANNOT_TELL else f"{CANNOT_TELL}: {', '.join(self.remaining)}"
+        return (
+            self.verdict
+            if self.verdict != CANNOT_TELL
+            else f"{CANNOT_TELL}: {', '.join(self.remaining)}"
+        )
 
 
 def rank_laws(
@@ -74,10 +81,11 @@ def rank_laws(
     power_law: Sequence[str] = ("k", "d"),
     margin: float = 6.0,
 ) -> Ranking:
-    """Ranks laws on cells; a law stays in the race until another beats it by `margin` in AICc and also held out.
+    """Ranks laws on cells; a law stays in the race until another beats it by `margin` in AICc and
+    also held out.
 
-    A margin of 6 is an evidence ratio of 20. `power_law` names the variables of the free power law that serves as a
-    check (empty for none).
+    A margin of 6 is an evidence ratio of 20. `power_law` names the variables of the free power law
+    that serves as a check (empty for none).
 
     On the diagonal k = d nothing separates kd from k(k+d):
 
@@ -88,7 +96,12 @@ def rank_laws(
     cells, laws = list(cells), list(standard_laws() if laws is None else laws)
     check_number("rank_laws", "margin", margin, low=0)
     if len({law.name for law in laws}) < len(laws) or not laws:
-        raise ParameterError("rank_laws", "laws", "a non-empty list of laws with different names", [x.name for x in laws])
+        raise ParameterError(
+            "rank_laws",
+            "laws",
+            "a non-empty list of laws with different names",
+            [x.name for x in laws],
+        )
     if len(cells) < 4:
         raise SeparatrixError(f"a ranking of laws needs at least 4 cells, got {len(cells)}")
     rows, groups, design = rows_of(cells), cluster_index(cells), columns(cells)
@@ -96,22 +109,40 @@ def rank_laws(
         raise SeparatrixError("a ranking of laws needs at least 2 cells that are not censored")
     ones = np.ones((len(cells), 1))
     shapes = {law.name: np.log(law.values(design)) for law in laws}
-    scores = [_score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups) for law in laws]
+    scores = [
+        _score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups)
+        for law in laws
+    ]
     notes = []
     if power_law:
         logs = np.column_stack([np.log(column) for column in columns(cells, power_law).values()])
         matrix = np.column_stack([ones, logs - logs.mean(axis=0)])
-        enough = len(cells) > matrix.shape[1] + 2 and np.linalg.matrix_rank(matrix[rows.side == 0]) == matrix.shape[1]
+        enough = (
+            len(cells) > matrix.shape[1] + 2
+            and np.linalg.matrix_rank(matrix[rows.side == 0]) == matrix.shape[1]
+        )
         if enough:
             formula = "·".join(f"{name}^{letter}" for name, letter in zip(power_law, "αβγδεζ"))
-            scores.append(_score(_POWER_LAW, formula, _POWER_LAW, rows, matrix, np.zeros(len(cells)), groups))
+            scores.append(
+                _score(_POWER_LAW, formula, _POWER_LAW, rows, matrix, np.zeros(len(cells)), groups)
+            )
         else:
-            notes.append(Note("no-power-law", "info", "the design cannot fit a free power law as a check"))
+            notes.append(
+                Note("no-power-law", "info", "the design cannot fit a free power law as a check")
+            )
     scores = _weighted(scores)
     return _conclude(scores, shapes, margin, notes)
 
 
-def _score(name: str, formula: str, family: str, rows: Rows, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray) -> LawScore:
+def _score(
+    name: str,
+    formula: str,
+    family: str,
+    rows: Rows,
+    matrix: np.ndarray,
+    offset: np.ndarray,
+    groups: np.ndarray,
+) -> LawScore:
     fit = fit_rows(rows, matrix, offset)
     best, count = fit.likeliest, rows.value.size
     parameters = matrix.shape[1] + 1
@@ -133,7 +164,9 @@ def _score(name: str, formula: str, family: str, rows: Rows, matrix: np.ndarray,
 
 
 def _held_out(rows: Rows, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray) -> float:
-    """Sum over clusters of the log likelihood of the cluster under the fit to all others, averaged over scatters."""
+    """Sum over clusters of the log likelihood of the cluster under the fit to all others, averaged
+    over scatters.
+    """
     scatters = np.concatenate([[0.0], np.geomspace(0.02, 2.0, 14)])
     members = np.arange(groups.max() + 1)
     kept = (groups[None, :] != members[:, None]).astype(float)
@@ -165,21 +198,32 @@ def _weighted(scores: Sequence[LawScore]) -> list[LawScore]:
     least = min(score.aicc for score in scores)
     total = sum(np.exp(-(score.aicc - least) / 2) for score in scores)
     ranked = [
-        dataclasses.replace(score, delta=score.aicc - least, weight=float(np.exp(-(score.aicc - least) / 2) / total)) for score in scores
+        dataclasses.replace(
+            score, delta=score.aicc - least, weight=float(np.exp(-(score.aicc - least) / 2) / total)
+        )
+        for score in scores
     ]
     return sorted(ranked, key=lambda score: score.aicc)
 
 
-def _conclude(scores: Sequence[LawScore], shapes: dict[str, np.ndarray], margin: float, notes: list[Note]) -> Ranking:
+def _conclude(
+    scores: Sequence[LawScore], shapes: dict[str, np.ndarray], margin: float, notes: list[Note]
+) -> Ranking:
     named = [score for score in scores if score.name in shapes]
     best = named[0]
     free = next((score for score in scores if score.name not in shapes), None)
     if free is not None and best.aicc - free.aicc >= margin and free.held_out > best.held_out:
         text = f"a free power law beats the best named law, {best.name}, by {best.aicc - free.aicc:.1f} in AICc"
-        return Ranking(tuple(scores), NONE_FITS, (), None, (*notes, Note("none-fits", "warning", text)))
-    remaining = [s for s in named if s is best or s.aicc - best.aicc < margin or s.held_out >= best.held_out]
+        return Ranking(
+            tuple(scores), NONE_FITS, (), None, (*notes, Note("none-fits", "warning", text))
+        )
+    remaining = [
+        s for s in named if s is best or s.aicc - best.aicc < margin or s.held_out >= best.held_out
+    ]
     names = tuple(score.name for score in remaining)
-    twins = [name for name in names if name != best.name and _coincide(shapes[name], shapes[best.name])]
+    twins = [
+        name for name in names if name != best.name and _coincide(shapes[name], shapes[best.name])
+    ]
     if twins:
         text = f"{', '.join([best.name, *twins])} differ only by a constant on this design: no data on it can tell them apart"
         notes.append(Note("laws-coincide", "warning", text))

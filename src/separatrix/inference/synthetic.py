@@ -1,4 +1,6 @@
-"""Synthetic learners: success against resource is known exactly, so that estimators can be held to the truth."""
+"""Synthetic learners: success against resource is known exactly, so that estimators can be held to
+the truth.
+"""
 
 import dataclasses
 import math
@@ -14,9 +16,11 @@ from separatrix.inference.psychometric import Tally, merge
 
 @dataclasses.dataclass(frozen=True)
 class SyntheticLearner:
-    """A learner that succeeds with a known probability; its threshold for success in half of the trials is exact.
+    """A learner that succeeds with a known probability; its threshold for success in half of the
+    trials is exact.
 
-    The curves are coded here anew, not taken from the estimator, and `probit` is one that the estimator does not know.
+    The curves are coded here anew, not taken from the estimator, and `probit` is one that the
+    estimator does not know.
 
     >>> learner = SyntheticLearner(threshold=100.0, scale=0.2, lapse=0.1, shape="weibull")
     >>> round(float(learner.chance(100.0)), 9)
@@ -48,13 +52,19 @@ class SyntheticLearner:
 
     def run(self, resource: float, repetitions: int, generator: np.random.Generator) -> Tally:
         """The tally of some independent trials."""
-        return Tally(resource, int(generator.binomial(repetitions, self.chance(resource))), repetitions)
+        return Tally(
+            resource, int(generator.binomial(repetitions, self.chance(resource))), repetitions
+        )
 
-    def sweep(self, grid: Iterable[float], repetitions: int, generator: np.random.Generator) -> tuple[Tally, ...]:
+    def sweep(
+        self, grid: Iterable[float], repetitions: int, generator: np.random.Generator
+    ) -> tuple[Tally, ...]:
         """The same number of trials at each resource of a grid."""
         return tuple(self.run(resource, repetitions, generator) for resource in grid)
 
-    def search(self, plan: SearchPlan, batch: int, generator: np.random.Generator) -> tuple[Tally, ...]:
+    def search(
+        self, plan: SearchPlan, batch: int, generator: np.random.Generator
+    ) -> tuple[Tally, ...]:
         """All trials that adaptive placement asks for until it stops.
 
         >>> trials = SyntheticLearner(100.0).search(SearchPlan(8, 4096, width=0.7), 16, np.random.default_rng(0))

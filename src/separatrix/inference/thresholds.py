@@ -1,10 +1,12 @@
-"""Thresholds: the smallest resource at which a trial succeeds with a given probability, with interval and censoring.
+"""Thresholds: the smallest resource at which a trial succeeds with a given probability, with
+interval and censoring.
 
-The interval is a likelihood-ratio interval of the threshold, all else integrated out (see `psychometric`), with Student's
-quantile for the few trials that tell. This construction was chosen because simulations show it to be calibrated
-(`separatrix calibrate`), and because the likelihood does not care how trials were placed, so that
-adaptive placement does not spoil it. A side on which the likelihood never falls is censored: the grid ended
-before the threshold did, and no number is made up for it.
+The interval is a likelihood-ratio interval of the threshold, all else integrated out (see
+`psychometric`), with Student's quantile for the few trials that tell. This construction was chosen
+because simulations show it to be calibrated (`separatrix calibrate`), and because the likelihood
+does not care how trials were placed, so that adaptive placement does not spoil it. A side on which
+the likelihood never falls is censored: the grid ended before the threshold did, and no number is
+made up for it.
 """
 
 import dataclasses
@@ -23,7 +25,8 @@ from separatrix.notes import Note
 
 Censoring = Literal["none", "left", "right", "both"]
 
-# Log likelihood relative to the peak at which a censored side's soft edge has its half and its one-sigma point.
+# Log likelihood relative to the peak at which a censored side's soft edge has its half and its
+# one-sigma point.
 _HALF, _SIGMA = float(np.log(0.5)), float(special.log_ndtr(-1.0))
 _FEW_TRIALS = 8
 _FAR = math.log(4)
@@ -34,10 +37,11 @@ _HIGH_LAPSE = 0.12
 class Threshold:
     """A threshold with its interval, what censors it, and the evidence.
 
-    `estimate` is nan when censored: left means that the threshold is at most `high` (`low` is 0), right that it is at
-    least `low` (`high` is inf), both that nothing is known. `log_error` is the standard error of the log threshold. When
-    one side is censored, `log_bound` is where the likelihood falls to half on the other side (else nan) and `log_error`
-    how softly it falls: what a regression needs. `scale` and `lapse` describe the fitted curve.
+    `estimate` is nan when censored: left means that the threshold is at most `high` (`low` is 0),
+    right that it is at least `low` (`high` is inf), both that nothing is known. `log_error` is the
+    standard error of the log threshold. When one side is censored, `log_bound` is where the
+    likelihood falls to half on the other side (else nan) and `log_error` how softly it falls: what
+    a regression needs. `scale` and `lapse` describe the fitted curve.
 
     >>> found = estimate_threshold([Tally(8, 0, 8), Tally(16, 5, 8), Tally(32, 8, 8)])
     >>> found.censoring, 10 < found.low < found.estimate < found.high < 24
@@ -75,7 +79,8 @@ class Threshold:
 
 
 def binarize(values: Iterable[float], target: float, direction: str = "below") -> tuple[bool, ...]:
-    """Turns a metric into success or failure: at most (`below`) or at least (`above`) the target; nan fails.
+    """Turns a metric into success or failure: at most (`below`) or at least (`above`) the target;
+    nan fails.
 
     >>> binarize([0.02, 0.30, float("nan")], target=0.05)
     (True, False, False)
@@ -87,7 +92,9 @@ def binarize(values: Iterable[float], target: float, direction: str = "below") -
     return tuple(bool(value >= target) for value in values)
 
 
-def estimate_threshold(tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0) -> Threshold:
+def estimate_threshold(
+    tallies: Iterable[Tally], probability: float = 0.5, level: float = 0.95, guess: float = 0.0
+) -> Threshold:
     """The resource at which a trial succeeds with `probability`, from tallies of binary outcomes.
 
     A grid that starts above the threshold is left-censored, not its own first value:
@@ -114,16 +121,20 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     quantile = _quantile(near, level)
     log_low, log_high = likelihood_bounds(nodes, marginal, near, level)
     first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
-    # A bound far outside what was tried comes from the assumed curves, not from trials: it is no bound.
+    # A bound far outside what was tried comes from the assumed curves, not from trials: it is no
+    # bound.
     log_low = -math.inf if log_low < first - _FAR else log_low
     log_high = math.inf if log_high > last + _FAR else log_high
     inside = (nodes >= log_low) & (nodes <= log_high)
     weight = np.exp(marginal[inside]) * np.gradient(nodes)[inside]
     centre = float(np.sum(weight * nodes[inside]) / np.sum(weight))
-    # An estimate outside the tested range rests on the assumed shape of the curve alone: it is a bound, not a value.
+    # An estimate outside the tested range rests on the assumed shape of the curve alone: it is a
+    # bound, not a value.
     left = log_low == -math.inf or (log_high < math.inf and centre < first - 1e-9)
     right = log_high == math.inf or (log_low > -math.inf and centre > last + 1e-9)
-    censoring: Censoring = "both" if left and right else "left" if left else "right" if right else "none"
+    censoring: Censoring = (
+        "both" if left and right else "left" if left else "right" if right else "none"
+    )
     if censoring == "none":
         bound, error = math.nan, (log_high - log_low) / (2 * quantile)
     else:
@@ -142,7 +153,9 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
         lapse=lapse,
         evidence=evidence,
         trials=sum(entry.trials for entry in evidence),
-        notes=_notes(evidence, censoring, probability, near, lapse, (log_low, log_high), (first, last)),
+        notes=_notes(
+            evidence, censoring, probability, near, lapse, (log_low, log_high), (first, last)
+        ),
     )
 
 
@@ -154,19 +167,24 @@ def threshold_from_metric(
     probability: float = 0.5,
     level: float = 0.95,
 ) -> Threshold:
-    """The threshold of a continuous outcome: the resource at which it meets the target with `probability`.
+    """The threshold of a continuous outcome: the resource at which it meets the target with
+    `probability`.
 
     >>> sizes, errors = [8, 8, 8, 16, 16, 16, 32, 32, 32], [0.5, 0.4, 0.3, 0.2, 0.3, 0.04, 0.01, 0.02, 0.03]
     >>> threshold_from_metric(sizes, errors, target=0.05).trials
     9
     """
-    return estimate_threshold(tally(resources, binarize(values, target, direction)), probability, level)
+    return estimate_threshold(
+        tally(resources, binarize(values, target, direction)), probability, level
+    )
 
 
 def threshold_ratio(first: Threshold, second: Threshold) -> Interval:
-    """How many times larger the first threshold is, with an interval; one-sided where a threshold is censored.
+    """How many times larger the first threshold is, with an interval; one-sided where a threshold
+    is censored.
 
-    The bounds combine the two intervals' own distances on the log scale (the MOVER method), so that skew survives.
+    The bounds combine the two intervals' own distances on the log scale (the MOVER method), so that
+    skew survives.
 
     >>> small = estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])
     >>> large = estimate_threshold([Tally(64, 0, 8), Tally(128, 0, 8)])
@@ -181,11 +199,22 @@ def threshold_ratio(first: Threshold, second: Threshold) -> Interval:
     if not math.isnan(middle):
         low, high = middle - math.hypot(*below), middle + math.hypot(*above)
     else:
-        # A censored side has no centre to combine distances around: fall back on the outermost bounds.
-        low = math.log(first.low / second.high) if first.low > 0 and second.high < math.inf else -math.inf
-        high = math.log(first.high / second.low) if first.high < math.inf and second.low > 0 else math.inf
+        # A censored side has no centre to combine distances around: fall back on the outermost
+        # bounds.
+        low = (
+            math.log(first.low / second.high)
+            if first.low > 0 and second.high < math.inf
+            else -math.inf
+        )
+        high = (
+            math.log(first.high / second.low)
+            if first.high < math.inf and second.low > 0
+            else math.inf
+        )
     ends = [0.0 if value == -math.inf else math.exp(value) for value in (middle, low, high)]
-    return Interval(ends[0], ends[1], ends[2], first.level, "ratio of thresholds", first.trials + second.trials)
+    return Interval(
+        ends[0], ends[1], ends[2], first.level, "ratio of thresholds", first.trials + second.trials
+    )
 
 
 def _distance(threshold: Threshold, side: str) -> float:
@@ -194,8 +223,11 @@ def _distance(threshold: Threshold, side: str) -> float:
     return abs(math.log(getattr(threshold, side) / threshold.estimate))
 
 
-def likelihood_bounds(nodes: np.ndarray, marginal: np.ndarray, near: int, level: float) -> tuple[float, float]:
-    """Where the log likelihood has fallen too far for `level`, below and above its peak; infinite where it does not fall.
+def likelihood_bounds(
+    nodes: np.ndarray, marginal: np.ndarray, near: int, level: float
+) -> tuple[float, float]:
+    """Where the log likelihood has fallen too far for `level`, below and above its peak; infinite
+    where it does not fall.
 
     >>> nodes = np.linspace(-5, 5, 1001)
     >>> [round(bound, 2) for bound in likelihood_bounds(nodes, -0.5 * nodes**2, near=10**6, level=0.95)]
@@ -216,11 +248,17 @@ def trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:
     >>> trials_near([Tally(8, 0, 4), Tally(32, 3, 4)], log_threshold=math.log(20))
     4
     """
-    return sum(t.trials for t in evidence if abs(math.log(t.resource) - log_threshold) <= math.log(2) + 1e-9)
+    return sum(
+        t.trials
+        for t in evidence
+        if abs(math.log(t.resource) - log_threshold) <= math.log(2) + 1e-9
+    )
 
 
 def _falls_to(nodes: np.ndarray, marginal: np.ndarray, cut: float, side: int) -> float:
-    """Where the log likelihood, going outwards, falls below `cut` for the last time; infinite if it never does."""
+    """Where the log likelihood, going outwards, falls below `cut` for the last time; infinite if it
+    never does.
+    """
     above = np.flatnonzero(marginal >= cut)
     edge = above[0] if side < 0 else above[-1]
     beyond = edge + side
@@ -230,8 +268,12 @@ def _falls_to(nodes: np.ndarray, marginal: np.ndarray, cut: float, side: int) ->
     return float(nodes[edge] + share * (nodes[beyond] - nodes[edge]))
 
 
-def _soft_edge(nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring) -> tuple[float, float]:
-    """Centre and standard deviation of the normal edge that falls like the likelihood on the informative side."""
+def _soft_edge(
+    nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring
+) -> tuple[float, float]:
+    """Centre and standard deviation of the normal edge that falls like the likelihood on the
+    informative side.
+    """
     if censoring == "both":
         return math.nan, math.inf
     side = 1 if censoring == "left" else -1
@@ -241,7 +283,9 @@ def _soft_edge(nodes: np.ndarray, marginal: np.ndarray, censoring: Censoring) ->
 
 def _fitted_curve(surface: Surface) -> tuple[float, float]:
     weight = surface.weights().sum(axis=0)
-    return float(np.exp(weight @ np.log(surface.curves.scale))), float(weight @ surface.curves.lapse)
+    return float(np.exp(weight @ np.log(surface.curves.scale))), float(
+        weight @ surface.curves.lapse
+    )
 
 
 def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tuple[Note, ...]:
@@ -249,14 +293,34 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
     notes = []
     if censoring in ("left", "both"):
         text = f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
-        notes.append(Note("left-censored", "warning", text + "the threshold may lie anywhere below the upper bound"))
+        notes.append(
+            Note(
+                "left-censored",
+                "warning",
+                text + "the threshold may lie anywhere below the upper bound",
+            )
+        )
     if censoring in ("right", "both"):
         text = f"the largest resource, {highest.resource:g}, has {highest.successes} of {highest.trials} successes: "
-        notes.append(Note("right-censored", "warning", text + "the threshold may lie anywhere above the lower bound"))
+        notes.append(
+            Note(
+                "right-censored",
+                "warning",
+                text + "the threshold may lie anywhere above the lower bound",
+            )
+        )
     if censoring == "none" and near < _FEW_TRIALS:
-        notes.append(Note("few-trials", "warning", f"only {near} trials lie within a factor of two of the threshold"))
+        notes.append(
+            Note(
+                "few-trials",
+                "warning",
+                f"only {near} trials lie within a factor of two of the threshold",
+            )
+        )
     if censoring == "none" and (bounds[0] < tested[0] or bounds[1] > tested[1]):
-        notes.append(Note("extrapolated", "info", "the interval reaches beyond the tested resources"))
+        notes.append(
+            Note("extrapolated", "info", "the interval reaches beyond the tested resources")
+        )
     if lapse > _HIGH_LAPSE:
         text = f"about {lapse:.0%} of the trials fail however large the resource: the recipe, not the size, is at fault"
         notes.append(Note("high-lapse", "warning", text))
@@ -264,7 +328,11 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
         text = "success falls somewhere as the resource grows, by more than chance explains"
         notes.append(Note("non-monotone", "warning", text))
     below = [t for t in evidence if t.successes == 0]
-    if censoring == "none" and len(evidence) > 1 and len(below) + sum(t.rate == 1 for t in evidence) == len(evidence):
+    if (
+        censoring == "none"
+        and len(evidence) > 1
+        and len(below) + sum(t.rate == 1 for t in evidence) == len(evidence)
+    ):
         text = "no tested resource has both successes and failures: the interval is set by the spacing of the grid"
         notes.append(Note("steeper-than-grid", "info", text))
     return tuple(notes)

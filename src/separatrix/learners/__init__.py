@@ -1,6 +1,15 @@
 """Learners: how the parameters move."""
 
-from separatrix.learners.descent import Learner, Rows, Run, descend, empirical_loss, network_at, project, two_step
+from separatrix.learners.descent import (
+    Learner,
+    Rows,
+    Run,
+    descend,
+    empirical_loss,
+    network_at,
+    project,
+    two_step,
+)
 from separatrix.learners.edge import Clipped, clipping, counted_clip, edge_step
 from separatrix.learners.losses import LOSSES, correlation, half_squared, hinge, logistic, squared
 from separatrix.learners.schedules import Constant, Ramp, Schedule, Stages, as_schedule
@@ -32,4 +41,4 @@ __all__ = [
     "project",
     "squared",
     "two_step",
-]  # fmt: skip
+]

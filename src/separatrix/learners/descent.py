@@ -24,13 +24,15 @@ from separatrix.spec import Spec, choice, settled, static, value
 class Learner(Spec):
     """Loss, gradient oracle, optimizer, projection and stopping, as plain values.
 
-    `oracle` is where gradients come from: "empirical" (a fixed training set; whole, or `batch` rows of it drawn anew at each
-    step), "online" (`batch` fresh rows at each step) or "population" (every input with its probability). `optimizer` is the name
-    of any optax optimizer, `options` its further arguments as pairs. `projection` brings every hidden unit's weights back into
-    the unit "ball" or onto the unit "sphere" after each step. `lsa_bias` is a schedule for the bias of an LSA activation during
-    training; risks are always measured with the network's own. `train` names the parts that training may change. `clip` bounds the
-    norm of the gradient; a trial reports on how many steps it acted. `sparsity` λ adds an ℓ1 penalty on hidden weights by its proximal
-    step: after each step, weights shrink towards 0 by rate·λ and stay there.
+    `oracle` is where gradients come from: "empirical" (a fixed training set; whole, or `batch` rows
+    of it drawn anew at each step), "online" (`batch` fresh rows at each step) or "population"
+    (every input with its probability). `optimizer` is the name of any optax optimizer, `options`
+    its further arguments as pairs. `projection` brings every hidden unit's weights back into the
+    unit "ball" or onto the unit "sphere" after each step. `lsa_bias` is a schedule for the bias of
+    an LSA activation during training; risks are always measured with the network's own. `train`
+    names the parts that training may change. `clip` bounds the norm of the gradient; a trial
+    reports on how many steps it acted. `sparsity` λ adds an ℓ1 penalty on hidden weights by its
+    proximal step: after each step, weights shrink towards 0 by rate·λ and stay there.
 
     >>> Learner(rate=3.0, steps=200).loss
     'logistic'
@@ -60,31 +62,51 @@ class Learner(Spec):
             raise ParameterError("Learner", "batch", "0 for the population oracle", self.batch)
         for part in self.train:
             if part not in Params._fields:
-                raise ParameterError("Learner", "train", f"parts among {', '.join(Params._fields)}", part)
+                raise ParameterError(
+                    "Learner", "train", f"parts among {', '.join(Params._fields)}", part
+                )
         if not self.train:
             raise ParameterError("Learner", "train", "at least one part of the network", self.train)
         if self.stop.after_edge is not None and self.edge_rate is None:
-            raise ParameterError("Stop", "after_edge", "None unless the learner is sgd with a constant rate", self.stop.after_edge)
+            raise ParameterError(
+                "Stop",
+                "after_edge",
+                "None unless the learner is sgd with a constant rate",
+                self.stop.after_edge,
+            )
         if not _runs(self.optimizer, self.options):
             given = (self.optimizer, self.options)
-            raise ParameterError("Learner", "optimizer", "an optax optimizer of gradients alone with options that it knows", given)
+            raise ParameterError(
+                "Learner",
+                "optimizer",
+                "an optax optimizer of gradients alone with options that it knows",
+                given,
+            )
 
     def transformation(self) -> optax.GradientTransformation:
         """The optax transformation of this learner."""
-        rate = self.rate.level if isinstance(self.rate, Constant) else (lambda step: self.rate(step, self.steps))
+        rate = (
+            self.rate.level
+            if isinstance(self.rate, Constant)
+            else (lambda step: self.rate(step, self.steps))
+        )
         made = getattr(optax, self.optimizer)(learning_rate=rate, **dict(self.options))
         return made if self.clip is None else optax.chain(counted_clip(self.clip), made)
 
     @property
     def edge_rate(self) -> Any:
-        """The step size η whose edge of stability is 2/η; None where the learner is not plain gradient descent with a constant rate."""
+        """The step size η whose edge of stability is 2/η; None where the learner is not plain
+        gradient descent with a constant rate.
+        """
         plain = self.optimizer == "sgd" and not self.options
         return self.rate.level if plain and isinstance(self.rate, Constant) else None
 
 
 @functools.lru_cache(maxsize=128)
 def _runs(optimizer: Any, options: Any) -> bool:
-    """Whether optax has this optimizer, it takes these options, and it makes a step from a gradient (abstractly: nothing is computed)."""
+    """Whether optax has this optimizer, it takes these options, and it makes a step from a gradient
+    (abstractly: nothing is computed).
+    """
 
     def step(moving: Array) -> Any:
         made = getattr(optax, optimizer)(learning_rate=1.0, **dict(options))
@@ -92,12 +114,14 @@ def _runs(optimizer: Any, options: Any) -> bool:
 
     try:
         return jax.eval_shape(step, jnp.ones(2)).shape == (2,)
-    except Exception:  # whatever a third party's function makes of a wrong option, the learner's sentence is the same
+    # Whatever a third party's function makes of a wrong option, the learner's sentence is the same
+    except Exception:
         return False
 
 
 class Rows(NamedTuple):
-    """The rows of one gradient, cut into patches, with weights that sum to 1; `clean` are the noiseless labels of a regression.
+    """The rows of one gradient, cut into patches, with weights that sum to 1; `clean` are the
+    noiseless labels of a regression.
 
     `by_row` are the patches as a network's kernels may want them (`Network.by_row`).
 
@@ -113,10 +137,11 @@ class Rows(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a learner leaves behind: final parameters, status, steps taken, and the measurements at each time.
+    """What a learner leaves behind: final parameters, status, steps taken, and the measurements at
+    each time.
 
-    `edge` is the first measured step at which the sharpness was at the edge of stability (-1: never), `clipped` what
-    clipping did, where the learner clips.
+    `edge` is the first measured step at which the sharpness was at the edge of stability (-1:
+    never), `clipped` what clipping did, where the learner clips.
 
     >>> Run(params=None, status=0, steps=3, trace={}).steps
     3
@@ -130,7 +155,9 @@ class Run(NamedTuple):
     clipped: Clipped | None = None
 
 
-def empirical_loss(learner: Learner, network: Network, layout: Layout, params: Params, rows: Rows) -> Float[Array, ""]:
+def empirical_loss(
+    learner: Learner, network: Network, layout: Layout, params: Params, rows: Rows
+) -> Float[Array, ""]:
     """The weighted mean loss of a network on rows.
 
     >>> import jax, jax.numpy as jnp
@@ -146,7 +173,8 @@ def empirical_loss(learner: Learner, network: Network, layout: Layout, params: P
 
 
 def network_at(learner: Learner, network: Network, step: Any) -> Network:
-    """The network as it is trained at `step`: with the learner's LSA bias where the learner schedules one.
+    """The network as it is trained at `step`: with the learner's LSA bias where the learner
+    schedules one.
 
     >>> from separatrix.networks import CNN, LSA
     >>> from separatrix.learners import Ramp
@@ -154,7 +182,11 @@ def network_at(learner: Learner, network: Network, step: Any) -> Network:
     >>> float(network_at(learner, CNN(field=1, activation=LSA(0.5)), 0).activation.bias)
     0.0
     """
-    return network if learner.lsa_bias is None else network.with_activation_bias(learner.lsa_bias(step, learner.steps))
+    return (
+        network
+        if learner.lsa_bias is None
+        else network.with_activation_bias(learner.lsa_bias(step, learner.steps))
+    )
 
 
 def project(params: Params, projection: str) -> Params:
@@ -176,7 +208,8 @@ def project(params: Params, projection: str) -> Params:
 
 
 def shrink(params: Params, amount: Any) -> Params:
-    """Bring hidden weights nearer to 0 by `amount`, and no further: the proximal step of an ℓ1 penalty.
+    """Bring hidden weights nearer to 0 by `amount`, and no further: the proximal step of an ℓ1
+    penalty.
 
     >>> import jax.numpy as jnp
     >>> shrink(Params(jnp.array([[[2.0, -0.5, -3.0]]])), 1.0).weights.tolist()
@@ -199,11 +232,13 @@ def descend(
     times: Any,
     memory: Any = None,
 ) -> Run:
-    """Train, measuring at each of `times` (steps, ascending, the first being 0); stop as the learner's `stop` says.
+    """Train, measuring at each of `times` (steps, ascending, the first being 0); stop as the
+    learner's `stop` says.
 
-    `rows_at(step)` gives the rows of a step's gradient; `measure(params, step)` returns scalars, among them `loss` and the metric
-    of the stop. Where a `memory` is given, `measure(params, step, memory)` returns the scalars and the memory for its next call.
-    Everything is one compiled loop: nothing returns to Python before the trial has ended.
+    `rows_at(step)` gives the rows of a step's gradient; `measure(params, step)` returns scalars,
+    among them `loss` and the metric of the stop. Where a `memory` is given, `measure(params, step,
+    memory)` returns the scalars and the memory for its next call. Everything is one compiled loop:
+    nothing returns to Python before the trial has ended.
 
     >>> import jax.numpy as jnp
     >>> from separatrix.networks import FCN, Params
@@ -217,14 +252,22 @@ def descend(
     """
     train = tuple(part for part in learner.train if getattr(params, part) is not None)
     if not train:
-        raise SeparatrixError(f"nothing to train: the network has none of the parts {', '.join(learner.train)}")
+        raise SeparatrixError(
+            f"nothing to train: the network has none of the parts {', '.join(learner.train)}"
+        )
     optimizer = learner.transformation()
 
     def look(now: Params, step: Any, memory: Any) -> Any:
         return (measure(now, step), memory) if memory is None else measure(now, step, memory)
 
     def loss(moving: dict[str, Any], step: Any) -> Float[Array, ""]:
-        return empirical_loss(learner, network_at(learner, network, step), layout, params._replace(**moving), rows_at(step))
+        return empirical_loss(
+            learner,
+            network_at(learner, network, step),
+            layout,
+            params._replace(**moving),
+            rows_at(step),
+        )
 
     def advance(step: Any, carry: Any) -> Any:
         moving, state = carry
@@ -237,40 +280,58 @@ def descend(
             moved = project(moved, learner.projection)
         return {part: getattr(moved, part) for part in train}, state
 
-    # Steps in rounds of a fixed number: a GPU asks the host after each round of a loop of unknown length whether to go on, and a batch
-    # of such loops copies all parameters each time.
+    # Steps in rounds of a fixed number: a GPU asks the host after each round of a loop of unknown
+    # length whether to go on, and a batch of such loops copies all parameters each time.
     stride = _common(times)
 
     def advance_all(first: Any, round: Any, carry: Any) -> Any:
-        return jax.lax.fori_loop(0, stride, lambda i, now: advance(first + round * stride + i, now), carry)
+        return jax.lax.fori_loop(
+            0, stride, lambda i, now: advance(first + round * stride + i, now), carry
+        )
 
     def segment(carry: Any, bounds: Any) -> Any:
         running = carry[1] == Status.RUNNING
 
-        # A loop of at most one round and not a condition: in a batch, a condition copies for each trial what all of them share.
+        # A loop of at most one round and not a condition: in a batch, a condition copies for each
+        # trial what all of them share.
         def once(now: Any) -> Any:
             return jnp.zeros_like(running), *go_on(now[1], bounds)
 
-        _, after, seen = jax.lax.while_loop(lambda now: now[0], once, (running, *stay(carry, bounds)))
+        _, after, seen = jax.lax.while_loop(
+            lambda now: now[0], once, (running, *stay(carry, bounds))
+        )
         return after, (seen, jnp.where(running, bounds[1], -1))
 
     def go_on(carry: Any, bounds: Any) -> Any:
         (moving, state), _, _, best, stale, edge, memory = carry
-        # In a batch both branches of a condition run; an empty range is what stops the work of trials that have ended.
+        # In a batch both branches of a condition run; an empty range is what stops the work of
+        # trials that have ended.
         rounds = jnp.where(carry[1] == Status.RUNNING, (bounds[1] - bounds[0]) // stride, 0)
-        moving, state = jax.lax.fori_loop(0, rounds, functools.partial(advance_all, bounds[0]), (moving, state))
+        moving, state = jax.lax.fori_loop(
+            0, rounds, functools.partial(advance_all, bounds[0]), (moving, state)
+        )
         seen, memory = look(params._replace(**moving), bounds[1], memory)
         # A share of a negative loss (the correlation's) makes it smaller still.
         share = 0.0 if learner.stop.plateau is None else learner.stop.plateau
         improved = seen["loss"] < best * (1.0 - share * jnp.sign(best))
         stale = jnp.where(improved, 0, stale + 1)
         if "sharpness" in seen and learner.edge_rate is not None:
-            edge = edge_step(edge, bounds[1], seen["sharpness"], learner.edge_rate, learner.stop.edge_tolerance)
+            edge = edge_step(
+                edge, bounds[1], seen["sharpness"], learner.edge_rate, learner.stop.edge_tolerance
+            )
         done = bounds[1] >= learner.steps
         if learner.stop.after_edge is not None:
             done = done | ((edge >= 0) & (bounds[1] >= edge + learner.stop.after_edge))
         status = _status(learner.stop, seen, stale, done)
-        return ((moving, state), status, bounds[1], jnp.minimum(best, seen["loss"]), stale, edge, memory), seen
+        return (
+            (moving, state),
+            status,
+            bounds[1],
+            jnp.minimum(best, seen["loss"]),
+            stale,
+            edge,
+            memory,
+        ), seen
 
     def stay(carry: Any, bounds: Any) -> Any:
         blank, _ = jax.eval_shape(look, params, bounds[1], memory)
@@ -288,8 +349,12 @@ def descend(
         jnp.asarray(-1, jnp.int32),
         memory,
     )
-    ((moving, state), status, steps, _, _, edge, _), (trace, step) = jax.lax.scan(segment, start, bounds)
-    return Run(params._replace(**moving), status, steps, trace | {"step": step}, edge, clipping(state))
+    ((moving, state), status, steps, _, _, edge, _), (trace, step) = jax.lax.scan(
+        segment, start, bounds
+    )
+    return Run(
+        params._replace(**moving), status, steps, trace | {"step": step}, edge, clipping(state)
+    )
 
 
 def _common(times: Any) -> int:
@@ -309,12 +374,14 @@ def _status(stop: Stop, seen: dict[str, Array], stale: Any, last: Any) -> Any:
 
 
 def two_step(patches: int, dimension: int, loss: str = "correlation") -> Learner:
-    """The two-step algorithm of Lahoti et al. (constants second-hand, from readers' notes): η = 1 then 10³k, b as scheduled.
+    """The two-step algorithm of Lahoti et al. (constants second-hand, from readers' notes): η = 1
+    then 10³k, b as scheduled.
 
-    Begin the network at `Initial("normal", scale=1 / (10 * patches * dimension))`. From there no unit passes the first threshold:
-    the first gradient is 0 and the first step only projects to the sphere. With the squared loss the second step also pushes
-    away from where the weights stood, so that the alignment it ends at depends on its start, even in sign; evaluated with
-    b = 10⁻⁴ the risk stays at the best linear rule's.
+    Begin the network at `Initial("normal", scale=1 / (10 * patches * dimension))`. From there no
+    unit passes the first threshold: the first gradient is 0 and the first step only projects to the
+    sphere. With the squared loss the second step also pushes away from where the weights stood, so
+    that the alignment it ends at depends on its start, even in sign; evaluated with b = 10⁻⁴ the
+    risk stays at the best linear rule's.
 
     >>> two_step(patches=20, dimension=20).steps
     2

@@ -1,4 +1,6 @@
-"""The edge of stability: where constant-step gradient descent stops being stable, and clipping that keeps count of itself."""
+"""The edge of stability: where constant-step gradient descent stops being stable, and clipping that
+keeps count of itself.
+"""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +10,8 @@ from jaxtyping import Array, Float, Int
 
 
 class Clipped(NamedTuple):
-    """On how many steps clipping has acted so far, which step was the last of them (counted from 1; 0: none), and the steps made.
+    """On how many steps clipping has acted so far, which step was the last of them (counted from 1;
+    0: none), and the steps made.
 
     >>> int(Clipped(jnp.asarray(3), jnp.asarray(7), jnp.asarray(20)).last)
     7
@@ -20,7 +23,8 @@ class Clipped(NamedTuple):
 
 
 def counted_clip(limit: Any) -> optax.GradientTransformation:
-    """Scale gradients whose norm is above `limit` down to it, and count the steps on which that happened.
+    """Scale gradients whose norm is above `limit` down to it, and count the steps on which that
+    happened.
 
     >>> clip = counted_clip(1.0)
     >>> small, state = clip.update(jnp.array([0.6, 0.0]), clip.init(jnp.zeros(2)))
@@ -40,13 +44,16 @@ def counted_clip(limit: Any) -> optax.GradientTransformation:
         acts = norm > limit
         factor = jnp.where(acts, limit / jnp.where(acts, norm, 1.0), 1.0)
         made = state.made + 1
-        return optax.tree.scale(factor, updates), Clipped(state.steps + acts.astype(jnp.int32), jnp.where(acts, made, state.last), made)
+        return optax.tree.scale(factor, updates), Clipped(
+            state.steps + acts.astype(jnp.int32), jnp.where(acts, made, state.last), made
+        )
 
     return optax.GradientTransformation(init, update)
 
 
 def clipping(state: Any) -> Clipped | None:
-    """What a learner's clipping has done, from its optimizer's state; None for a learner that does not clip.
+    """What a learner's clipping has done, from its optimizer's state; None for a learner that does
+    not clip.
 
     >>> clipping(optax.sgd(0.1).init(jnp.zeros(2))) is None
     True
@@ -57,10 +64,14 @@ def clipping(state: Any) -> Clipped | None:
     return next((found for found in inner if found is not None), None)
 
 
-def edge_step(before: Any, step: Any, sharpness: Float[Array, ""], rate: Any, tolerance: Any) -> Int[Array, ""]:
-    """The first measured step at which the sharpness was at least (1 - tolerance)·2/η, or -1 while it has not been.
+def edge_step(
+    before: Any, step: Any, sharpness: Float[Array, ""], rate: Any, tolerance: Any
+) -> Int[Array, ""]:
+    """The first measured step at which the sharpness was at least (1 - tolerance)·2/η, or -1 while
+    it has not been.
 
-    Loss and step size must be in the same convention (MSE with or without the ½), as they are for a learner's own loss and rate.
+    Loss and step size must be in the same convention (MSE with or without the ½), as they are for a
+    learner's own loss and rate.
 
     >>> int(edge_step(-1, 50, jnp.array(9.99), rate=0.2, tolerance=0.01)), int(edge_step(50, 60, jnp.array(3.0), 0.2, 0.01))
     (50, 50)

@@ -12,7 +12,9 @@ Scores = Float[Array, " rows"] | Float[Array, "rows outputs"]
 SEVERAL = ("logistic", "squared")
 
 
-def one_hot(y: Float[Array, " rows"], scores: Float[Array, "rows outputs"]) -> Float[Array, "rows outputs"]:
+def one_hot(
+    y: Float[Array, " rows"], scores: Float[Array, "rows outputs"]
+) -> Float[Array, "rows outputs"]:
     """The unit vectors of class numbers.
 
     >>> one_hot(jnp.array([1.0]), jnp.zeros((1, 3))).tolist()
@@ -31,7 +33,8 @@ def hinge(scores: Float[Array, " rows"], y: Float[Array, " rows"]) -> Float[Arra
 
 
 def logistic(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
-    """log(1 + exp(-y·h)); for several outputs, whose labels are class numbers 0, 1, …, the cross-entropy of their softmax.
+    """log(1 + exp(-y·h)); for several outputs, whose labels are class numbers 0, 1, …, the
+    cross-entropy of their softmax.
 
     >>> round(float(logistic(0.0, 1.0)), 4)
     0.6931
@@ -44,7 +47,8 @@ def logistic(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
 
 
 def squared(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
-    """(h - y)², without a factor ½; for several outputs, the sum of (h - e)² over them, e being the label's unit vector.
+    """(h - y)², without a factor ½; for several outputs, the sum of (h - e)² over them, e being the
+    label's unit vector.
 
     >>> float(squared(0.5, 1.0))
     0.25

@@ -1,4 +1,6 @@
-"""Schedules: numbers that change while a learner runs (a learning rate, the threshold of an activation)."""
+"""Schedules: numbers that change while a learner runs (a learning rate, the threshold of an
+activation).
+"""
 
 import abc
 import numbers
@@ -67,9 +69,14 @@ class Stages(Schedule):
 
 
 def as_schedule(given: Any) -> Any:
-    """A schedule from a schedule or a plain number; anything else is returned as it is, for the owner's check to refuse.
+    """A schedule from a schedule or a plain number; anything else is returned as it is, for the
+    owner's check to refuse.
 
     >>> as_schedule(2.0)
     Constant(level=2.0)
     """
-    return Constant(as_float(given)) if isinstance(given, numbers.Real) and not isinstance(given, bool) else given
+    return (
+        Constant(as_float(given))
+        if isinstance(given, numbers.Real) and not isinstance(given, bool)
+        else given
+    )

@@ -25,12 +25,15 @@ class Status(enum.IntEnum):
 
 
 class Stop(Spec):
-    """Reasons to stop before the steps are used up; all are looked at whenever the trial is measured.
+    """Reasons to stop before the steps are used up; all are looked at whenever the trial is
+    measured.
 
-    A trial is *reached* when `metric` ("risk" on the test rows, or training "loss") is at most `target`; *diverged* when the
-    training loss exceeds `ceiling`; and *exhausted* when its steps are used up, or when the loss has not improved by the share
-    `plateau` in `patience` measurements, or — for a trial that measures its sharpness — when `after_edge` steps have passed since the
-    sharpness was first seen at the edge of stability, 2/η less the share `edge_tolerance`.
+    A trial is *reached* when `metric` ("risk" on the test rows, or training "loss") is at most
+    `target`; *diverged* when the training loss exceeds `ceiling`; and *exhausted* when its steps
+    are used up, or when the loss has not improved by the share `plateau` in `patience`
+    measurements, or — for a trial that measures its sharpness — when `after_edge` steps have passed
+    since the sharpness was first seen at the edge of stability, 2/η less the share
+    `edge_tolerance`.
 
     >>> Stop(target=0.05).metric
     'risk'

@@ -9,6 +9,24 @@ from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, windows
 
 __all__ = [
-    "CNN", "FCN", "LCN", "LSA", "Activation", "ClippedReLU", "Distance", "Embedded", "Frame", "Initial", "Layout", "Network",
-    "Params", "ReLU", "Tanh", "Views", "Windows", "distance", "embed", "windows",
-]  # fmt: skip
+    "CNN",
+    "FCN",
+    "LCN",
+    "LSA",
+    "Activation",
+    "ClippedReLU",
+    "Distance",
+    "Embedded",
+    "Frame",
+    "Initial",
+    "Layout",
+    "Network",
+    "Params",
+    "ReLU",
+    "Tanh",
+    "Views",
+    "Windows",
+    "distance",
+    "embed",
+    "windows",
+]

@@ -1,4 +1,6 @@
-"""Activations, as small specs: their parameters are values, so that a sweep over them shares a program."""
+"""Activations, as small specs: their parameters are values, so that a sweep over them shares a
+program.
+"""
 
 import abc
 
@@ -34,7 +36,8 @@ class ReLU(Activation):
 
 
 class ClippedReLU(Activation):
-    """min(max(z, 0), c): bounded by c with slope at most 1, as Theorem 4 of Malach & Shalev-Shwartz assumes.
+    """min(max(z, 0), c): bounded by c with slope at most 1, as Theorem 4 of Malach & Shalev-Shwartz
+    assumes.
 
     >>> float(ClippedReLU(ceiling=1.0)(3.0))
     1.0
@@ -58,7 +61,8 @@ class Tanh(Activation):
 
 
 class LSA(Activation):
-    """Local signal adaptivity, φ_b(z) = relu(z-b) - relu(-z-b): zero inside [-b, b], the identity shifted by b outside.
+    """Local signal adaptivity, φ_b(z) = relu(z-b) - relu(-z-b): zero inside [-b, b], the identity
+    shifted by b outside.
 
     >>> import jax.numpy as jnp
     >>> LSA(bias=0.5)(jnp.array([-2.0, 0.25, 2.0])).tolist()

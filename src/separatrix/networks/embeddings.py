@@ -1,4 +1,6 @@
-"""Exact embeddings shared → grouped → local → full: a convolution is a grouped network, that a local one, that a full one."""
+"""Exact embeddings shared → grouped → local → full: a convolution is a grouped network, that a
+local one, that a full one.
+"""
 
 from typing import Any, NamedTuple
 
@@ -25,10 +27,13 @@ class Embedded(NamedTuple):
     params: Params
 
 
-def embed(network: Network, params: Params, shape: tuple[int, ...], to: str, groups: Any = None) -> Embedded:
+def embed(
+    network: Network, params: Params, shape: tuple[int, ...], to: str, groups: Any = None
+) -> Embedded:
     """The same function as a network of a larger connectivity: equal outputs to machine precision.
 
-    With `to="shared"` and `groups` a shared or grouped network becomes one of more groups, each inside one of its own.
+    With `to="shared"` and `groups` a shared or grouped network becomes one of more groups, each
+    inside one of its own.
 
     >>> import jax, jax.numpy as jnp
     >>> from separatrix.networks import CNN
@@ -41,7 +46,12 @@ def embed(network: Network, params: Params, shape: tuple[int, ...], to: str, gro
     """
     check_choice("embed", "to", to, ORDER)
     if network.layered:
-        raise ParameterError("embed", "network", "of one hidden layer without pooling", f"depth={network.depth}, pool={network.pool}")
+        raise ParameterError(
+            "embed",
+            "network",
+            "of one hidden layer without pooling",
+            f"depth={network.depth}, pool={network.pool}",
+        )
     if ORDER.index(to) < ORDER.index(network.connectivity):
         raise ParameterError("embed", "to", f"at least as large as '{network.connectivity}'", to)
     if to == "shared" and groups is not None:
@@ -55,7 +65,9 @@ def embed(network: Network, params: Params, shape: tuple[int, ...], to: str, gro
 def _groups(network: Network, shape: tuple[int, ...]) -> np.ndarray:
     """The group of every window; a local network's windows are groups of their own."""
     counts = network.windows(shape).counts
-    return group_of(counts, counts if network.connectivity == "local" else tiles(counts, network.groups))
+    return group_of(
+        counts, counts if network.connectivity == "local" else tiles(counts, network.groups)
+    )
 
 
 def _to_groups(network: Network, params: Params, shape: tuple[int, ...], groups: Any) -> Embedded:
@@ -63,7 +75,12 @@ def _to_groups(network: Network, params: Params, shape: tuple[int, ...], groups:
     mine, theirs = _groups(network, shape), _groups(finer, shape)
     _, first = np.unique(theirs, return_index=True)  # a window of every new group
     if (mine[first][theirs] != mine).any():
-        raise ParameterError("embed", "groups", f"groups that each lie inside one of the network's {network.groups or 1}", groups)
+        raise ParameterError(
+            "embed",
+            "groups",
+            f"groups that each lie inside one of the network's {network.groups or 1}",
+            groups,
+        )
     bias = None if params.bias is None else params.bias[mine[first]]
     return Embedded(finer, params._replace(weights=params.weights[mine[first]], bias=bias))
 
@@ -79,22 +96,29 @@ def _to_full(network: Network, params: Params, shape: tuple[int, ...]) -> Embedd
     where = network.windows(shape)
     units = where.positions * network.width
     filters = params.weights.reshape(where.positions, network.width, -1, where.channels)
-    wide = jnp.zeros((where.positions, network.width, int(np.prod(shape[:-1])), where.channels), filters.dtype)
+    wide = jnp.zeros(
+        (where.positions, network.width, int(np.prod(shape[:-1])), where.channels), filters.dtype
+    )
     index = np.arange(where.positions)[:, None], where.places()
     # Index arrays split by a slice put their axes first: (positions, area, width, channels).
     wide = wide.at[index[0], :, index[1], :].set(filters.transpose(0, 2, 1, 3))
     readout = params.readout
     if network.readout == "pooled":
-        readout = jnp.tile(params.readout / where.positions, (where.positions, *(1 for _ in network.answers)))
+        readout = jnp.tile(
+            params.readout / where.positions, (where.positions, *(1 for _ in network.answers))
+        )
     elif network.readout == "positions":
         readout = params.readout.reshape(1, units, *network.answers)
-    full = network.replace(connectivity="full", width=units, field=None, stride=1, border="valid", start=None)
+    full = network.replace(
+        connectivity="full", width=units, field=None, stride=1, border="valid", start=None
+    )
     bias = None if params.bias is None else params.bias.reshape(1, units)
     return Embedded(full, Params(wide.reshape(1, units, -1), bias, readout, params.offset))
 
 
 class Distance(NamedTuple):
-    """How far a full network has left the subspaces of the local and of the shared network it started in (Frobenius norms).
+    """How far a full network has left the subspaces of the local and of the shared network it
+    started in (Frobenius norms).
 
     >>> Distance(off_locality=0.0, off_sharing=0.0).off_sharing
     0.0
@@ -105,7 +129,8 @@ class Distance(NamedTuple):
 
 
 def distance(params: Params, start: Network, shape: tuple[int, ...]) -> Distance:
-    """Norms of a full (or local) network's weights outside its units' windows, and of what differs between windows inside them.
+    """Norms of a full (or local) network's weights outside its units' windows, and of what differs
+    between windows inside them.
 
     >>> import jax
     >>> from separatrix.networks import CNN
@@ -119,7 +144,9 @@ def distance(params: Params, start: Network, shape: tuple[int, ...]) -> Distance
     wide = params.weights.reshape(where.positions, start.width, -1, where.channels)
     mine = group_of(where.counts, tiles(where.counts, start.groups))
     if params.weights.shape[0] == where.positions and params.weights.shape[2] == where.span:
-        return Distance(jnp.zeros(()), _spread(wide, mine))  # a local network: nothing lies outside its windows
+        return Distance(
+            jnp.zeros(()), _spread(wide, mine)
+        )  # a local network: nothing lies outside its windows
     index = np.arange(where.positions)[:, None], where.places()
     seen = wide[index[0], :, index[1], :]  # (positions, area, width, channels)
     outside = wide.at[index[0], :, index[1], :].set(0.0)

@@ -14,12 +14,15 @@ class Initial(Spec):
 
     `weights` is the distribution of the hidden weights:
 
-    - "scaled": N(0, scale²/fan_in), fan_in being the number of inputs that a unit really sees (scale √2 is He's);
+    - "scaled": N(0, scale²/fan_in), fan_in being the number of inputs that a unit really sees
+      (scale √2 is He's);
     - "normal": N(0, scale²);
     - "directions": uniform on the sphere of radius `scale`, unit by unit;
-    - "signs": ±1/fan_in with hidden bias 1/fan_in - 1 (Theorem 4 of Malach & Shalev-Shwartz; `scale` is not used).
+    - "signs": ±1/fan_in with hidden bias 1/fan_in - 1 (Theorem 4 of Malach & Shalev-Shwartz;
+      `scale` is not used).
 
-    Trained readouts begin at N(0, readout²/units) — at 0 for `readout=0`, as Theorem 4 wants. Other hidden biases begin at 0.
+    Trained readouts begin at N(0, readout²/units) — at 0 for `readout=0`, as Theorem 4 wants. Other
+    hidden biases begin at 0.
 
     >>> Initial("signs", readout=0.0).weights
     'signs'
@@ -36,7 +39,9 @@ class Initial(Spec):
         inside: Float[Array, "..."],
         fan_in: int,
     ) -> Float[Array, "groups width span"]:
-        """Weights of `shape` (groups, width, *window); entries where `inside` is 0 are padding and stay 0."""
+        """Weights of `shape` (groups, width, *window); entries where `inside` is 0 are padding and
+        stay 0.
+        """
         # Four axes at most; a 2-D window, which is never padded, is drawn as one axis.
         drawn = (*shape[:2], math.prod(shape[2:-1]), shape[-1])
         if self.weights == "signs":
@@ -57,4 +62,8 @@ class Initial(Spec):
 
     def hidden_bias(self, fan_in: int) -> Float[Array, ""]:
         """The initial value of every hidden bias."""
-        return 1.0 / jnp.asarray(fan_in, jnp.float32) - 1.0 if self.weights == "signs" else jnp.zeros(())
+        return (
+            1.0 / jnp.asarray(fan_in, jnp.float32) - 1.0
+            if self.weights == "signs"
+            else jnp.zeros(())
+        )

@@ -1,8 +1,10 @@
-"""Several hidden layers behind the interface of one: every further layer looks through windows at the one before.
+"""Several hidden layers behind the interface of one: every further layer looks through windows at
+the one before.
 
-Layers of a network have one connectivity, width and activation. Hidden activations lie (positions, width, rows), as patches do,
-so that a further layer is the same batched product as the first. Only ungrouped convolutions of images are spelled as convolutions
-of whole images: their patches would be as many times larger as a window has pixels.
+Layers of a network have one connectivity, width and activation. Hidden activations lie (positions,
+width, rows), as patches do, so that a further layer is the same batched product as the first. Only
+ungrouped convolutions of images are spelled as convolutions of whole images: their patches would be
+as many times larger as a window has pixels.
 """
 
 import math
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from separatrix.networks.network import Network
 
 
-def layers(network: "Network", shape: tuple[int, ...], within: Frame | None = None) -> list[tuple[Windows, tuple[Any, ...], Any]]:
-    """For every hidden layer: its windows at the frame's size, the real counts of windows, and those left after pooling.
+def layers(
+    network: "Network", shape: tuple[int, ...], within: Frame | None = None
+) -> list[tuple[Windows, tuple[Any, ...], Any]]:
+    """For every hidden layer: its windows at the frame's size, the real counts of windows, and
+    those left after pooling.
 
     Counts may be traced where `shape` is.
 
@@ -55,11 +60,14 @@ def convolves(network: "Network", shape: tuple[int, ...]) -> bool:
     >>> convolves(CNN(3, depth=2), (8, 8, 1)), convolves(CNN(3, depth=2), (8, 1))
     (True, False)
     """
-    return network.connectivity == "shared" and len(shape) == 3 and network.groups in (None, 1, (1, 1))
+    return (
+        network.connectivity == "shared" and len(shape) == 3 and network.groups in (None, 1, (1, 1))
+    )
 
 
 def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = None) -> Layout:
-    """The first layer's layout, with those of the further layers and of the units that the readout reads.
+    """The first layer's layout, with those of the further layers and of the units that the readout
+    reads.
 
     >>> from separatrix.networks import FCN
     >>> [place.windows.span for place in layout(FCN(width=5, depth=3), (4, 2)).deeper]
@@ -68,16 +76,26 @@ def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = No
     frame = within or Frame(shape, network.width)
     chain = layers(network, shape, within)
     inputs = [shape] + [(*left, network.width) for _, _, left in chain[:-1]]
-    first, *rest = [lay(network, where, frame.width, real, counts) for (where, counts, _), real in zip(chain, inputs)]
+    first, *rest = [
+        lay(network, where, frame.width, real, counts)
+        for (where, counts, _), real in zip(chain, inputs)
+    ]
     where, _, left = chain[-1]
-    framed = math.prod(n // p for n, p in zip(where.counts, per_axis(network.pools[-1], len(where.counts), "Network", "pool")))
+    framed = math.prod(
+        n // p
+        for n, p in zip(
+            where.counts, per_axis(network.pools[-1], len(where.counts), "Network", "pool")
+        )
+    )
     positions = product(left)
     units = real_units(framed, positions, frame.width, network.width)
     whole = windows(frame.shape, None, 1) if convolves(network, shape) else None
     return first._replace(deeper=tuple(rest), ends=(units, positions), whole=whole)
 
 
-def hidden(network: "Network", params: Params, patches: Float[Array, "positions span rows"], layout: Layout) -> Float[Array, "units rows"]:
+def hidden(
+    network: "Network", params: Params, patches: Float[Array, "positions span rows"], layout: Layout
+) -> Float[Array, "units rows"]:
     """The activations of the last hidden layer, after pooling.
 
     >>> import jax
@@ -96,9 +114,13 @@ def _parts(params: Params, place: Layout) -> list[Any]:
     return list(zip((place, *place.deeper), params.weights, biases))
 
 
-def _by_patches(network: "Network", params: Params, patches: Any, layout: Layout) -> Float[Array, "units rows"]:
+def _by_patches(
+    network: "Network", params: Params, patches: Any, layout: Layout
+) -> Float[Array, "units rows"]:
     rows, now = patches.shape[-1], patches
-    for layer, ((place, weights, bias), pool) in enumerate(zip(_parts(params, layout), network.pools)):
+    for layer, ((place, weights, bias), pool) in enumerate(
+        zip(_parts(params, layout), network.pools)
+    ):
         where = place.windows
         if layer:
             now = _windows_of(now, where)
@@ -106,13 +128,16 @@ def _by_patches(network: "Network", params: Params, patches: Any, layout: Layout
         z = jnp.broadcast_to(spread, (where.positions, *spread.shape[1:])) @ now
         if bias is not None:
             z = z + place.spread(bias)[:, :, None]
-        # Padded units are silenced, so that no layer after them learns from an activation that is not 0 at 0.
+        # Padded units are silenced, so that no layer after them learns from an activation that is
+        # not 0 at 0.
         active = network.activation(z) * place.units[0][:, None]
         now = _pooled(active.reshape(*where.counts, -1, rows), 0, len(where.counts), pool)
     return now.reshape(-1, rows)
 
 
-def _by_convolutions(network: "Network", params: Params, patches: Any, layout: Layout) -> Float[Array, "units rows"]:
+def _by_convolutions(
+    network: "Network", params: Params, patches: Any, layout: Layout
+) -> Float[Array, "units rows"]:
     rows, convolve = patches.shape[-1], chosen()
     now = patches[0].T.reshape(rows, *layout.windows.space, layout.windows.channels)
     for (place, weights, bias), pool in zip(_parts(params, layout), network.pools):
@@ -126,7 +151,9 @@ def _by_convolutions(network: "Network", params: Params, patches: Any, layout: L
 
 
 def _windows_of(now: Float[Array, "..."], where: Windows) -> Float[Array, "positions span rows"]:
-    """The windows of activations (*space, width, rows), as slices: their gradient is a sum in a fixed order, also on a GPU."""
+    """The windows of activations (*space, width, rows), as slices: their gradient is a sum in a
+    fixed order, also on a GPU.
+    """
     rows = now.shape[-1]
     cuts = []
     for corner in _corners(where.field):
@@ -139,7 +166,11 @@ def _windows_of(now: Float[Array, "..."], where: Windows) -> Float[Array, "posit
 
 
 def _corners(field: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return [(i,) for i in range(field[0])] if len(field) == 1 else [(i, j) for i in range(field[0]) for j in range(field[1])]
+    return (
+        [(i,) for i in range(field[0])]
+        if len(field) == 1
+        else [(i, j) for i in range(field[0]) for j in range(field[1])]
+    )
 
 
 def _pooled(now: Float[Array, "..."], first: int, axes: int, pool: Any) -> Float[Array, "..."]:
@@ -148,7 +179,9 @@ def _pooled(now: Float[Array, "..."], first: int, axes: int, pool: Any) -> Float
         if step > 1:
             count = now.shape[axis] // step
             kept = jax.lax.slice_in_dim(now, 0, count * step, axis=axis)
-            now = kept.reshape(*now.shape[:axis], count, step, *now.shape[axis + 1 :]).mean(axis + 1)
+            now = kept.reshape(*now.shape[:axis], count, step, *now.shape[axis + 1 :]).mean(
+                axis + 1
+            )
     return now
 
 
@@ -178,9 +211,13 @@ def costs(network: "Network", shape: tuple[int, ...]) -> Costs:
     hidden = [where.positions * network.width for where, _, _ in chain]
     patches = [where.positions * where.span for where, _, _ in chain]
     return Costs(
-        parameters=sum(network.count_groups(where) * network.width * (where.span + network.bias) for where, _, _ in chain),
+        parameters=sum(
+            network.count_groups(where) * network.width * (where.span + network.bias)
+            for where, _, _ in chain
+        ),
         products=sum(units * where.span for units, (where, _, _) in zip(hidden, chain)),
         read=math.prod(chain[-1][2]) * network.width,
         cut=math.prod(shape) if whole else patches[0],
-        hidden=sum(hidden) + (sum(patches) if whole and holds_windows() else 0 if whole else sum(patches[1:])),
+        hidden=sum(hidden)
+        + (sum(patches) if whole and holds_windows() else 0 if whole else sum(patches[1:])),
     )

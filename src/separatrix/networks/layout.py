@@ -1,4 +1,6 @@
-"""How a network lies over its input: parameters, frames, windows, and which windows share their weights."""
+"""How a network lies over its input: parameters, frames, windows, and which windows share their
+weights.
+"""
 
 from typing import Any, NamedTuple
 
@@ -20,9 +22,13 @@ class Params(NamedTuple):
     True
     """
 
-    weights: Any  # (groups, width, span): one group per position (local), per run of positions (grouped), or one in all
+    # (groups, width, span): one group per position (local), per run of positions (grouped), or one
+    # in all
+    weights: Any
     bias: Any = None  # (groups, width)
-    readout: Any = None  # (positions, width), or (width,) when pooled; a last axis for several outputs
+    readout: Any = (
+        None  # (positions, width), or (width,) when pooled; a last axis for several outputs
+    )
     offset: Any = None  # (), or (outputs,)
 
 
@@ -38,7 +44,8 @@ class Frame(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A network laid over an input: its windows at the frame's size and which entries are real rather than padding.
+    """A network laid over an input: its windows at the frame's size and which entries are real
+    rather than padding.
 
     >>> from separatrix.networks import FCN
     >>> FCN(width=2).layout((4, 3)).windows.span
@@ -52,9 +59,13 @@ class Layout(NamedTuple):
     units: Float[Array, "positions width"]  # 1 where a hidden unit is real
     positions: Any  # the real number of windows
     fan_in: Any  # the real number of inputs of a unit
-    member: Float[Array, "positions groups"] | None = None  # which group each window belongs to, where several share weights
+    member: Float[Array, "positions groups"] | None = (
+        None  # which group each window belongs to, where several share weights
+    )
     deeper: tuple[Any, ...] = ()  # the layouts of further hidden layers
-    ends: tuple[Any, Any] | None = None  # `units` and `positions` of what the readout reads, where that is not this layer
+    ends: tuple[Any, Any] | None = (
+        None  # `units` and `positions` of what the readout reads, where that is not this layer
+    )
     whole: Windows | None = None  # where rows are kept whole rather than cut into patches
 
     @property
@@ -80,12 +91,16 @@ class Layout(NamedTuple):
         >>> layout.spread(jnp.array([[3.0], [5.0]])).ravel().tolist()
         [3.0, 3.0, 5.0, 5.0]
         """
-        # A product with zeros and ones: unlike a gather, its gradient is a sum in a fixed order, also on a GPU.
+        # A product with zeros and ones: unlike a gather, its gradient is a sum in a fixed order,
+        # also on a GPU.
         return part if self.member is None else jnp.tensordot(self.member, part, 1)
 
 
-def lay(network: Any, where: Windows, width: int, shape: tuple[Any, ...], counts: tuple[Any, ...]) -> Layout:
-    """One hidden layer over windows `where` of the frame's size; `shape` and `counts` are the real sizes, which may be traced.
+def lay(
+    network: Any, where: Windows, width: int, shape: tuple[Any, ...], counts: tuple[Any, ...]
+) -> Layout:
+    """One hidden layer over windows `where` of the frame's size; `shape` and `counts` are the real
+    sizes, which may be traced.
 
     >>> from separatrix.networks import FCN, windows
     >>> lay(FCN(width=2), windows((4, 3), None, 1), 2, (4, 3), (1,)).fan_in
@@ -103,16 +118,23 @@ def lay(network: Any, where: Windows, width: int, shape: tuple[Any, ...], counts
     along = tiles(where.counts, network.groups)
     member = membership(where, counts, along) if product(along) > 1 else None
     units = real_units(where.positions, positions, width, network.width)
-    return Layout(where, network.count_groups(where), width, inside, units, positions, fan_in, member)
+    return Layout(
+        where, network.count_groups(where), width, inside, units, positions, fan_in, member
+    )
 
 
-def real_units(positions: int, real_positions: Any, width: int, real_width: Any) -> Float[Array, "positions width"]:
-    """1 where a hidden unit is real, 0 where it is padding: padding lengthens 1-D inputs only, so the real windows are the first ones.
+def real_units(
+    positions: int, real_positions: Any, width: int, real_width: Any
+) -> Float[Array, "positions width"]:
+    """1 where a hidden unit is real, 0 where it is padding: padding lengthens 1-D inputs only, so
+    the real windows are the first ones.
 
     >>> real_units(2, 1, 2, 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
-    return ((jnp.arange(positions) < real_positions)[:, None] & (jnp.arange(width) < real_width)).astype(jnp.float32)
+    return (
+        (jnp.arange(positions) < real_positions)[:, None] & (jnp.arange(width) < real_width)
+    ).astype(jnp.float32)
 
 
 def first_layer(part: Any) -> Any:
@@ -148,7 +170,12 @@ def tiles(counts: tuple[int, ...], groups: Any) -> tuple[int, ...]:
     if groups is None or groups == 1:
         return (1,) * len(counts)
     if len(counts) > 1 and not isinstance(groups, tuple):
-        raise ParameterError("Network", "groups", f"a tuple of {len(counts)} positive integers for this input, or 1", groups)
+        raise ParameterError(
+            "Network",
+            "groups",
+            f"a tuple of {len(counts)} positive integers for this input, or 1",
+            groups,
+        )
     out = per_axis(groups, len(counts), "Network", "groups")
     if any(g > n for g, n in zip(out, counts)):
         raise ParameterError("Network", "groups", f"at most the number of positions {counts}", out)
@@ -156,10 +183,11 @@ def tiles(counts: tuple[int, ...], groups: Any) -> tuple[int, ...]:
 
 
 def group_of(counts: Any, along: tuple[int, ...], frame: tuple[int, ...] | None = None) -> Any:
-    """The group of every window: window p of n along an axis with g groups is in group floor(p·g/n).
+    """The group of every window: window p of n along an axis with g groups is in group
+    floor(p·g/n).
 
-    `counts` may be traced; `frame` is then the number of windows in the program's arrays, and padded windows get numbers beyond
-    the last group.
+    `counts` may be traced; `frame` is then the number of windows in the program's arrays, and
+    padded windows get numbers beyond the last group.
 
     >>> group_of((5,), (2,)).tolist(), group_of((2, 4), (1, 2)).tolist()
     ([0, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1])
@@ -167,13 +195,20 @@ def group_of(counts: Any, along: tuple[int, ...], frame: tuple[int, ...] | None 
     out: Any = 0
     for axis, (count, g) in enumerate(zip(counts, along)):
         size = count if frame is None else frame[axis]
-        here = np.arange(size) * g // count if isinstance(count, int | np.integer) else jnp.arange(size) * g // count
+        here = (
+            np.arange(size) * g // count
+            if isinstance(count, int | np.integer)
+            else jnp.arange(size) * g // count
+        )
         out = here if axis == 0 else (out[:, None] * g + here).reshape(-1)
     return out
 
 
-def membership(where: Windows, counts: Any, along: tuple[int, ...]) -> Float[Array, "positions groups"]:
-    """The matrix with a 1 where a window (row) belongs to a group (column); padded windows belong to none.
+def membership(
+    where: Windows, counts: Any, along: tuple[int, ...]
+) -> Float[Array, "positions groups"]:
+    """The matrix with a 1 where a window (row) belongs to a group (column); padded windows belong
+    to none.
 
     >>> from separatrix.networks import windows
     >>> membership(windows((3, 1), 1, 1), (3,), (2,)).tolist()

@@ -10,11 +10,13 @@ from separatrix.spec import Spec, choice, static
 
 
 class Views(Spec):
-    """Which coordinates each window sees: `blocks` ordered disjoint blocks, then `count` random views of `size` coordinates.
+    """Which coordinates each window sees: `blocks` ordered disjoint blocks, then `count` random
+    views of `size` coordinates.
 
-    `kind` says how the random ones are drawn: "subsets" (uniform subsets, their coordinates in random order), "windows" (contiguous,
-    the first coordinate uniform) or "permutation" (disjoint blocks of a random permutation of all coordinates, then of a
-    second permutation, and so on). Coordinates are the flat positions of the input; where the input has several channels, a view
+    `kind` says how the random ones are drawn: "subsets" (uniform subsets, their coordinates in
+    random order), "windows" (contiguous, the first coordinate uniform) or "permutation" (disjoint
+    blocks of a random permutation of all coordinates, then of a second permutation, and so on).
+    Coordinates are the flat positions of the input; where the input has several channels, a view
     sees all of them. Equal specs draw equal views: the seed is part of a network's identity.
 
     >>> views = Views(count=2, size=3, seed=0, kind="permutation")
@@ -34,7 +36,9 @@ class Views(Spec):
 
     def check(self) -> None:
         if self.positions < 1:
-            raise ParameterError("Views", "count", "at least 1 when there are no `blocks`", self.count)
+            raise ParameterError(
+                "Views", "count", "at least 1 when there are no `blocks`", self.count
+            )
 
     @property
     def positions(self) -> int:
@@ -44,9 +48,16 @@ class Views(Spec):
     def check_length(self, length: int) -> None:
         """Refuse an input that is too short for these views."""
         if self.size > length:
-            raise ParameterError("Views", "size", f"at most {length}, the positions of the input", self.size)
+            raise ParameterError(
+                "Views", "size", f"at most {length}, the positions of the input", self.size
+            )
         if self.blocks * self.size > length:
-            raise ParameterError("Views", "blocks", f"at most {length // self.size}, as many as fit into {length} positions", self.blocks)
+            raise ParameterError(
+                "Views",
+                "blocks",
+                f"at most {length // self.size}, as many as fit into {length} positions",
+                self.blocks,
+            )
 
     def places(self, length: int) -> np.ndarray:
         """For every view, the coordinates that it sees, in order: (positions, size)."""
@@ -54,7 +65,8 @@ class Views(Spec):
         return _places(self.count, self.size, self.seed, self.kind, self.blocks, length)
 
     def overlap(self, length: int) -> float:
-        """The share of a view's coordinates that another view also sees, the mean over pairs of views.
+        """The share of a view's coordinates that another view also sees, the mean over pairs of
+        views.
 
         >>> Views(count=0, size=2, blocks=3).overlap(6)
         0.0
@@ -73,17 +85,25 @@ class Views(Spec):
 @functools.lru_cache(maxsize=64)
 def _places(count: int, size: int, seed: int, kind: str, blocks: int, length: int) -> np.ndarray:
     ordered = np.arange(blocks * size).reshape(blocks, size)
-    # Only uniform numbers are drawn, and sorted: NumPy promises their stream, not that of its own permutations and choices.
+    # Only uniform numbers are drawn, and sorted: NumPy promises their stream, not that of its own
+    # permutations and choices.
     stream = int.from_bytes(hashlib.sha256(f"views {kind}".encode()).digest()[:8], "big")
     rng = np.random.default_rng([stream, seed])
     if kind == "windows":
         starts = np.floor(rng.random((count, 1)) * (length - size + 1)).astype(np.int64)
         drawn = np.minimum(starts, length - size) + np.arange(size)
     elif kind == "subsets":
-        drawn = np.stack([np.argsort(rng.random(length))[:size] for _ in range(count)]) if count else ordered[:0]
+        drawn = (
+            np.stack([np.argsort(rng.random(length))[:size] for _ in range(count)])
+            if count
+            else ordered[:0]
+        )
     else:
         each = length // size
-        orders = [np.argsort(rng.random(length))[: each * size].reshape(each, size) for _ in range(-(-count // each))]
+        orders = [
+            np.argsort(rng.random(length))[: each * size].reshape(each, size)
+            for _ in range(-(-count // each))
+        ]
         drawn = np.concatenate([ordered[:0], *orders])[:count]
     out = np.concatenate([ordered, drawn])
     out.flags.writeable = False  # kept and shared
@@ -91,7 +111,8 @@ def _places(count: int, size: int, seed: int, kind: str, blocks: int, length: in
 
 
 def overlap(places: np.ndarray, length: int) -> float:
-    """The mean share of a window's coordinates that another window also sees; 0 for a single window.
+    """The mean share of a window's coordinates that another window also sees; 0 for a single
+    window.
 
     >>> overlap(np.array([[0, 1], [1, 2], [2, 3]]), 4)
     0.3333333333333333

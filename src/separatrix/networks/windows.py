@@ -64,7 +64,10 @@ class Windows(NamedTuple):
         """
         if self.views is not None:
             return self.views.places(self.space[0])
-        axes = [s * np.arange(c)[:, None] + np.arange(f) for c, f, s in zip(self.counts, self.field, self.stride)]
+        axes = [
+            s * np.arange(c)[:, None] + np.arange(f)
+            for c, f, s in zip(self.counts, self.field, self.stride)
+        ]
         axes = [axis % n for axis, n in zip(axes, self.space)]  # changes wrapped windows only
         if len(axes) == 1:
             return axes[0]
@@ -73,7 +76,8 @@ class Windows(NamedTuple):
         return grid.reshape(self.positions, -1)
 
     def overlap(self) -> float:
-        """The share of a window's coordinates that another window also sees, the mean over pairs of windows.
+        """The share of a window's coordinates that another window also sees, the mean over pairs of
+        windows.
 
         >>> windows((4, 1), field=2, stride=2).overlap()
         0.0
@@ -89,24 +93,32 @@ class Windows(NamedTuple):
         return coverage(self.places(), math.prod(self.space))
 
     def patches(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
-        """The windows of a batch, positions first and rows last: the layout in which every network is a batched matmul.
+        """The windows of a batch, positions first and rows last: the layout in which every network
+        is a batched matmul.
 
         >>> import jax.numpy as jnp
         >>> windows((4, 1), field=2, stride=1).patches(jnp.zeros((5, 4, 1))).shape
         (3, 2, 5)
         """
         rows = x.shape[0]
-        # A wrapped window as large as the input sees it rotated, and a view as large sees it in another order.
+        # A wrapped window as large as the input sees it rotated, and a view as large sees it in
+        # another order.
         if self.field == self.space and self.border == "valid" and self.views is None:
             return x.reshape(1, rows, self.span).swapaxes(1, 2)
-        # Rows last before windows overlap, not afterwards: then neighbouring rows are read together. The barrier keeps the compiler from
-        # putting it off.
+        # Rows last before windows overlap, not afterwards: then neighbouring rows are read
+        # together. The barrier keeps the compiler from putting it off.
         flat = jax.lax.optimization_barrier(x.reshape(rows, -1, self.channels).transpose(1, 2, 0))
-        return flat[self.places()].reshape(self.positions, self.span, rows)  # from (positions, area, channels, rows)
+        return flat[self.places()].reshape(
+            self.positions, self.span, rows
+        )  # from (positions, area, channels, rows)
 
 
 def _positive(given: Any) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool) and 1 <= int(given) < 2**31
+    return (
+        isinstance(given, int | np.integer)
+        and not isinstance(given, bool)
+        and 1 <= int(given) < 2**31
+    )
 
 
 def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
@@ -117,12 +129,15 @@ def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
     """
     out = given if isinstance(given, tuple) else (given,) * axes
     if len(out) != axes or not all(_positive(n) for n in out):
-        raise ParameterError(owner, name, f"a positive integer or a tuple of {axes} of them for this input", given)
+        raise ParameterError(
+            owner, name, f"a positive integer or a tuple of {axes} of them for this input", given
+        )
     return tuple(int(n) for n in out)
 
 
 def windows(shape: tuple[int, ...], field: Any, stride: Any, border: str = "valid") -> Windows:
-    """The windows of an input of `shape` (length, channels) or (height, width, channels); `field` may be `Views`.
+    """The windows of an input of `shape` (length, channels) or (height, width, channels); `field`
+    may be `Views`.
 
     >>> windows((8, 1), field=3, stride=1).positions
     6
@@ -132,7 +147,9 @@ def windows(shape: tuple[int, ...], field: Any, stride: Any, border: str = "vali
     """
     *space, channels = shape
     if len(space) not in (1, 2):
-        raise ParameterError("Network", "input shape", "(length, channels) or (height, width, channels)", shape)
+        raise ParameterError(
+            "Network", "input shape", "(length, channels) or (height, width, channels)", shape
+        )
     if isinstance(field, Views):
         length = math.prod(space)
         field.check_length(length)
@@ -142,5 +159,10 @@ def windows(shape: tuple[int, ...], field: Any, stride: Any, border: str = "vali
     if any(f > n for f, n in zip(reach, space)):
         raise ParameterError("Network", "field", f"at most the input's size {tuple(space)}", reach)
     if border == "wrap" and any(n % s for n, s in zip(space, step)):
-        raise ParameterError("Network", "stride", f"a divisor of the input's size {tuple(space)} where the border is 'wrap'", step)
+        raise ParameterError(
+            "Network",
+            "stride",
+            f"a divisor of the input's size {tuple(space)} where the border is 'wrap'",
+            step,
+        )
     return Windows(tuple(space), reach, step, channels, border)

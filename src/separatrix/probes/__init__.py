@@ -4,14 +4,41 @@ from separatrix.probes.activation import path_norms, unit_rates
 from separatrix.probes.alignment import along, unit_mean
 from separatrix.probes.base import PROBES, Moment, Probe, find_probe, probe, require_direction
 from separatrix.probes.certificate import certificate_at
-from separatrix.probes.lanczos import Eigenpairs, block_eigenvalues, lanczos, largest_eigenvalue, top_eigenvalues
+from separatrix.probes.lanczos import (
+    Eigenpairs,
+    block_eigenvalues,
+    lanczos,
+    largest_eigenvalue,
+    top_eigenvalues,
+)
 from separatrix.probes.norms import norm
 from separatrix.probes.regression import clean_risk, constant_risk, noise_energy
 from separatrix.probes.risk import class_risk, network_risk, sign_risk
 from separatrix.probes.sharpness import warm_start
 
 __all__ = [
-    "PROBES", "Eigenpairs", "Moment", "Probe", "along", "block_eigenvalues", "certificate_at", "class_risk", "clean_risk",
-    "constant_risk", "find_probe", "lanczos", "largest_eigenvalue", "network_risk", "noise_energy", "norm", "path_norms", "probe", "require_direction",
-    "sign_risk", "top_eigenvalues", "unit_mean", "unit_rates", "warm_start",
-]  # fmt: skip
+    "PROBES",
+    "Eigenpairs",
+    "Moment",
+    "Probe",
+    "along",
+    "block_eigenvalues",
+    "certificate_at",
+    "class_risk",
+    "clean_risk",
+    "constant_risk",
+    "find_probe",
+    "lanczos",
+    "largest_eigenvalue",
+    "network_risk",
+    "noise_energy",
+    "norm",
+    "path_norms",
+    "probe",
+    "require_direction",
+    "sign_risk",
+    "top_eigenvalues",
+    "unit_mean",
+    "unit_rates",
+    "warm_start",
+]

@@ -12,7 +12,8 @@ UNITS = 24  # units that the probe `units` picks
 
 
 def unit_rates(moment: Moment) -> Float[Array, "groups width"]:
-    """The share of the training patches (those of its own windows) on which each unit's pre-activation is positive.
+    """The share of the training patches (those of its own windows) on which each unit's
+    pre-activation is positive.
 
     A shared filter is counted over all windows: its rate is the share of n·L patches.
 
@@ -48,7 +49,9 @@ def path_norms(moment: Moment) -> Float[Array, "groups width"]:
 
 @probe("activation")
 def activation(moment: Moment) -> dict[str, Array]:
-    """The mean activation rate over units, the same weighted by path norm, and the shares of units that are rarely or never active."""
+    """The mean activation rate over units, the same weighted by path norm, and the shares of units
+    that are rarely or never active.
+    """
     _refuse_depth(moment)
     rates, sizes = unit_rates(moment), path_norms(moment)
     real = moment.layout.units[: rates.shape[0]]
@@ -73,14 +76,18 @@ def path_norm(moment: Moment) -> dict[str, Array]:
 
 @probe("units")
 def units(moment: Moment) -> dict[str, Array]:
-    """Activation rates and path norms of a few units spread evenly over the order of path norms: a picture of one against the other."""
+    """Activation rates and path norms of a few units spread evenly over the order of path norms: a
+    picture of one against the other.
+    """
     _refuse_depth(moment)
     rates, sizes = unit_rates(moment), path_norms(moment)
     real = moment.layout.units[: rates.shape[0]].ravel()
     rates, sizes = rates.ravel(), sizes.ravel()
     order = jnp.argsort(jnp.where(real > 0, -sizes, jnp.inf))  # padding last
     chosen = order[jnp.round(jnp.linspace(0.0, 1.0, UNITS) * (real.sum() - 1)).astype(jnp.int32)]
-    return {f"rate{n}": rates[chosen[n]] for n in range(UNITS)} | {f"path{n}": sizes[chosen[n]] for n in range(UNITS)}
+    return {f"rate{n}": rates[chosen[n]] for n in range(UNITS)} | {
+        f"path{n}": sizes[chosen[n]] for n in range(UNITS)
+    }
 
 
 def example_moment() -> Moment:
@@ -90,11 +97,19 @@ def example_moment() -> Moment:
     [[2.0, -1.0]]
     """
     network = FCN(width=2)
-    params = Params(jnp.array([[[1.0, 0.0], [0.0, 3.0]]]), jnp.array([[0.5, -0.5]]), jnp.array([[2.0, -1.0]]))
-    rows = Rows(jnp.array([[[0.0, 1.0, 2.0, -1.0], [0.0, 1.0, -1.0, 0.0]]]), jnp.zeros(4), jnp.full(4, 0.25))
-    return Moment(0, params, params, params, jnp.zeros(()), network, network.layout((2, 1)), None, rows, rows)
+    params = Params(
+        jnp.array([[[1.0, 0.0], [0.0, 3.0]]]), jnp.array([[0.5, -0.5]]), jnp.array([[2.0, -1.0]])
+    )
+    rows = Rows(
+        jnp.array([[[0.0, 1.0, 2.0, -1.0], [0.0, 1.0, -1.0, 0.0]]]), jnp.zeros(4), jnp.full(4, 0.25)
+    )
+    return Moment(
+        0, params, params, params, jnp.zeros(()), network, network.layout((2, 1)), None, rows, rows
+    )
 
 
 def _refuse_depth(moment: Moment) -> None:
     if isinstance(moment.params.weights, tuple):
-        raise SeparatrixError("activation and path norm probes are for networks with one hidden layer")
+        raise SeparatrixError(
+            "activation and path norm probes are for networks with one hidden layer"
+        )

@@ -1,4 +1,6 @@
-"""Alignment: how far a network's filters (those of the first layer, where there are more) point along the task's signal."""
+"""Alignment: how far a network's filters (those of the first layer, where there are more) point
+along the task's signal.
+"""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -35,18 +37,32 @@ def unit_mean(values: Float[Array, "groups width"], layout: Layout) -> Float[Arr
     return (values * real).sum() / real.sum()
 
 
-def _best_place(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Int[Array, "groups width 1"]:
-    # Padded patches have inner product 0, which would beat patches that all point away from the signal.
+def _best_place(
+    params: Params, direction: Float[Array, " channels"], layout: Layout
+) -> Int[Array, "groups width 1"]:
+    # Padded patches have inner product 0, which would beat patches that all point away from the
+    # signal.
     real = layout.inside.reshape(-1, layout.windows.channels).max(1) > 0
-    return jnp.argmax(jnp.where(real, along(first_layer(params.weights), direction, layout), -jnp.inf), axis=-1, keepdims=True)
+    return jnp.argmax(
+        jnp.where(real, along(first_layer(params.weights), direction, layout), -jnp.inf),
+        axis=-1,
+        keepdims=True,
+    )
 
 
-def _at(values: Float[Array, "groups width area"], place: Int[Array, "groups width 1"]) -> Float[Array, "groups width"]:
+def _at(
+    values: Float[Array, "groups width area"], place: Int[Array, "groups width 1"]
+) -> Float[Array, "groups width"]:
     return jnp.take_along_axis(values, place, -1)[..., 0]
 
 
-def _best(params: Params, direction: Float[Array, " channels"], layout: Layout) -> Float[Array, "groups width"]:
-    return _at(along(first_layer(params.weights), direction, layout), _best_place(params, direction, layout))
+def _best(
+    params: Params, direction: Float[Array, " channels"], layout: Layout
+) -> Float[Array, "groups width"]:
+    return _at(
+        along(first_layer(params.weights), direction, layout),
+        _best_place(params, direction, layout),
+    )
 
 
 @probe("alignment", needs="direction")
@@ -60,7 +76,9 @@ def alignment(moment: Moment) -> Float[Array, ""]:
 
 @probe("drift", needs="direction")
 def drift(moment: Moment) -> Float[Array, ""]:
-    """The norm of the part of a unit's weights that is orthogonal to the signal at its best patch, the mean over units."""
+    """The norm of the part of a unit's weights that is orthogonal to the signal at its best patch,
+    the mean over units.
+    """
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
     total = jnp.sum(first_layer(moment.params.weights) ** 2, -1)
@@ -69,7 +87,9 @@ def drift(moment: Moment) -> Float[Array, ""]:
 
 @probe("signal_gradient", needs="direction")
 def signal_gradient(moment: Moment) -> Float[Array, ""]:
-    """The push of a gradient step along the signal, -<gradient, w*> at a unit's best patch, the mean over units."""
+    """The push of a gradient step along the signal, -<gradient, w*> at a unit's best patch, the
+    mean over units.
+    """
     direction = require_direction(moment)
     if moment.gradient.weights is None:
         return jnp.zeros(())

@@ -27,7 +27,9 @@ class Moment(NamedTuple):
     direction: Float[Array, " channels"] | None  # the task's signal, where it has one
     train: Rows
     test: Rows
-    loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = None  # the training loss as a function of the trained parts
+    loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = (
+        None  # the training loss as a function of the trained parts
+    )
     moving: dict[str, Any] | None = None  # the trained parts
     task: Any = None
     memory: Any = None  # what this probe left at the last measurement, for probes that remember
@@ -36,10 +38,12 @@ class Moment(NamedTuple):
 class Probe(NamedTuple):
     """A named measurement, with what it needs.
 
-    `needs` is "direction" (a task with a signal), "start" (a network that starts in another), "regression" (a task with noiseless
-    labels) or nothing. A measurement is a number, or a dictionary of numbers: {"": 1.0, "residual": 0.1} of the probe `sharpness`
-    become `sharpness` and `sharpness.residual`. A probe that remembers has `recall`, from the trained parts to its first memory; its
-    measurement is then a pair, with what the next one will find in `moment.memory`.
+    `needs` is "direction" (a task with a signal), "start" (a network that starts in another),
+    "regression" (a task with noiseless labels) or nothing. A measurement is a number, or a
+    dictionary of numbers: {"": 1.0, "residual": 0.1} of the probe `sharpness` become `sharpness`
+    and `sharpness.residual`. A probe that remembers has `recall`, from the trained parts to its
+    first memory; its measurement is then a pair, with what the next one will find in
+    `moment.memory`.
 
     >>> Probe(lambda moment: moment.loss).needs
     ''
@@ -53,7 +57,9 @@ class Probe(NamedTuple):
 PROBES: dict[str, Probe] = {}
 
 
-def probe(name: str, needs: str = "", recall: Callable[[dict[str, Array]], Any] | None = None) -> Callable[[Any], Any]:
+def probe(
+    name: str, needs: str = "", recall: Callable[[dict[str, Array]], Any] | None = None
+) -> Callable[[Any], Any]:
     """Register a function as the probe `name`, so that a trial can ask for it.
 
     >>> @probe("always-one")
@@ -90,5 +96,7 @@ def require_direction(moment: Moment) -> Float[Array, " channels"]:
     separatrix.errors.SeparatrixError: alignment probes need a task with a signal direction (such as SignalTask)
     """
     if moment.direction is None:
-        raise SeparatrixError("alignment probes need a task with a signal direction (such as SignalTask)")
+        raise SeparatrixError(
+            "alignment probes need a task with a signal direction (such as SignalTask)"
+        )
     return moment.direction

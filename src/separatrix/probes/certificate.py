@@ -1,4 +1,6 @@
-"""The weighted path norm of Neural Shattering as a probe: both sides of the bound, on the network as it trains."""
+"""The weighted path norm of Neural Shattering as a probe: both sides of the bound, on the network
+as it trains.
+"""
 
 from typing import Any, cast
 
@@ -17,10 +19,11 @@ TOLERANCE = 1e-3
 
 
 def certificate_at(moment: Moment, sharpness: Any = None) -> Certificate:
-    """Both sides of Σ|v_k|‖w_k‖g ≤ λ/2 - ½ + (R+1)√(2L), with λ and L those of ½·MSE over all parameters.
+    """Both sides of Σ|v_k|‖w_k‖g ≤ λ/2 - ½ + (R+1)√(2L), with λ and L those of ½·MSE over all
+    parameters.
 
-    For fully connected networks, and shared local ones with mean pooling; others are refused, since the theorem does not speak of them.
-    A known `sharpness` of ½·MSE saves its calculation.
+    For fully connected networks, and shared local ones with mean pooling; others are refused, since
+    the theorem does not speak of them. A known `sharpness` of ½·MSE saves its calculation.
 
     >>> from separatrix.probes.activation import example_moment
     >>> bool(certificate_at(example_moment()).holds)
@@ -28,28 +31,54 @@ def certificate_at(moment: Moment, sharpness: Any = None) -> Certificate:
     """
     network, layout, rows = moment.network, moment.layout, moment.train
     params = cast(Any, moment.params)
-    one = len(jax.tree.leaves(params.weights)) == 1 and network.readout != "sum" and isinstance(network.activation, ReLU)
-    shared = one and network.connectivity == "shared" and network.readout == "pooled" and params.weights.shape[0] == 1
+    one = (
+        len(jax.tree.leaves(params.weights)) == 1
+        and network.readout != "sum"
+        and isinstance(network.activation, ReLU)
+    )
+    shared = (
+        one
+        and network.connectivity == "shared"
+        and network.readout == "pooled"
+        and params.weights.shape[0] == 1
+    )
     if not (shared or (one and network.connectivity == "full")):
-        raise SeparatrixError("the certificate is for ReLU networks that are full, or shared with a pooled readout")
+        raise SeparatrixError(
+            "the certificate is for ReLU networks that are full, or shared with a pooled readout"
+        )
     patches = rows.patches.transpose(0, 2, 1).reshape(-1, rows.patches.shape[1])
     real = (layout.units[:, :1] > 0) / layout.positions
     weight = (real * rows.weight).reshape(-1)
 
     def half_loss(now: dict[str, Array]) -> Array:
-        return 0.5 * rows.weight @ jnp.square(network.scores(params._replace(**now), rows.patches, layout) - rows.y)
+        return (
+            0.5
+            * rows.weight
+            @ jnp.square(network.scores(params._replace(**now), rows.patches, layout) - rows.y)
+        )
 
     parts = {name: part for name, part in params._asdict().items() if part is not None}
     if sharpness is None:
         sharpness = largest_eigenvalue(half_loss, parts, None, TOLERANCE, ITERATIONS).values
     bias = jnp.zeros(params.weights.shape[1]) if params.bias is None else params.bias[0]
     readout = params.readout.reshape(-1) * layout.units[0]
-    return path_certificate(params.weights[0], bias, readout, patches, weight, sharpness, half_loss(parts), params.offset is not None)
+    return path_certificate(
+        params.weights[0],
+        bias,
+        readout,
+        patches,
+        weight,
+        sharpness,
+        half_loss(parts),
+        params.offset is not None,
+    )
 
 
 @probe("certificate")
 def certificate(moment: Moment) -> dict[str, Array]:
-    """The bound's left and right side, the left's share of the plain path norm, and the radius of the patches."""
+    """The bound's left and right side, the left's share of the plain path norm, and the radius of
+    the patches.
+    """
     found = certificate_at(moment)
     share = found.left / jnp.maximum(found.path, 1e-30)
     return {"left": found.left, "right": found.right, "share": share, "radius": found.radius}
@@ -57,6 +86,8 @@ def certificate(moment: Moment) -> dict[str, Array]:
 
 @probe("weighted_path_norm")
 def weighted_path_norm(moment: Moment) -> dict[str, Array]:
-    """The bound's left side, and its right side less λ/2, λ being the sharpness of ½·MSE: for trials that measure their sharpness anyway."""
+    """The bound's left side, and its right side less λ/2, λ being the sharpness of ½·MSE: for
+    trials that measure their sharpness anyway.
+    """
     found = certificate_at(moment, jnp.zeros(()))
     return {"": found.left, "allowance": found.right}

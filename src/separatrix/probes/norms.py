@@ -13,13 +13,20 @@ from separatrix.probes.base import Moment, probe
 
 
 def norm(part: Any) -> Float[Array, ""]:
-    """The Euclidean norm of a part of the parameters, over all layers together; 0 where the network has no such part.
+    """The Euclidean norm of a part of the parameters, over all layers together; 0 where the network
+    has no such part.
 
     >>> float(norm(None))
     0.0
     """
     leaves = jax.tree.leaves(part)
-    return jnp.sqrt(sum((jnp.sum(jnp.square(leaf)) for leaf in leaves[1:]), jnp.sum(jnp.square(leaves[0])))) if leaves else jnp.zeros(())
+    return (
+        jnp.sqrt(
+            sum((jnp.sum(jnp.square(leaf)) for leaf in leaves[1:]), jnp.sum(jnp.square(leaves[0])))
+        )
+        if leaves
+        else jnp.zeros(())
+    )
 
 
 @probe("weight_norm")
@@ -55,7 +62,9 @@ def readout_gradient_norm(moment: Moment) -> Float[Array, ""]:
 def _distance(moment: Moment) -> Distance:
     start = moment.network.start
     if start is None:
-        raise SeparatrixError("subspace probes need a network that starts inside another (its `start`)")
+        raise SeparatrixError(
+            "subspace probes need a network that starts inside another (its `start`)"
+        )
     where = moment.layout.windows
     return distance(moment.params, start, (*where.space, where.channels))
 

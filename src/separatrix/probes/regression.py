@@ -41,12 +41,17 @@ def noise_energy(rows: Rows) -> Float[Array, ""]:
 def regression(moment: Moment) -> dict[str, Array]:
     """What a reader needs beside an excess risk.
 
-    - `excess`: mean squared distance to the noiseless labels on fresh inputs (the trial's `risk`); `fitted`: on the training inputs,
-      so that an interpolator has the noise energy here and a perfect learner 0;
-    - `constant`: the best constant's excess risk; `noise`: the realised noise energy of the training labels; `mse`: the training MSE;
-    - `gap`: |excess + noise - mse|; `gap_nominal`: the same with the nominal σ² in place of the realised energy.
+    - `excess`: mean squared distance to the noiseless labels on fresh inputs (the trial's `risk`);
+      `fitted`: on the training inputs, so that an interpolator has the noise energy here and a
+      perfect learner 0;
+    - `constant`: the best constant's excess risk; `noise`: the realised noise energy of the
+      training labels; `mse`: the training MSE;
+    - `gap`: |excess + noise - mse|; `gap_nominal`: the same with the nominal σ² in place of the
+      realised energy.
     """
-    excess = clean_risk(moment.network.scores(moment.params, moment.test.patches, moment.layout), moment.test)
+    excess = clean_risk(
+        moment.network.scores(moment.params, moment.test.patches, moment.layout), moment.test
+    )
     scores = moment.network.scores(moment.params, moment.train.patches, moment.layout)
     mse = moment.train.weight @ jnp.square(scores - moment.train.y)
     noise = noise_energy(moment.train)
@@ -63,5 +68,7 @@ def regression(moment: Moment) -> dict[str, Array]:
 
 def _clean(rows: Rows) -> Float[Array, " rows"]:
     if rows.clean is None:
-        raise SeparatrixError("regression probes need a task with noiseless labels (such as SphereTask)")
+        raise SeparatrixError(
+            "regression probes need a task with noiseless labels (such as SphereTask)"
+        )
     return rows.clean

@@ -9,7 +9,9 @@ from separatrix.networks import Layout, Network, Params
 from separatrix.probes.base import Moment, probe
 
 
-def sign_risk(scores: Float[Array, " rows"], y: Float[Array, " rows"], weight: Float[Array, " rows"]) -> Float[Array, ""]:
+def sign_risk(
+    scores: Float[Array, " rows"], y: Float[Array, " rows"], weight: Float[Array, " rows"]
+) -> Float[Array, ""]:
     """The weighted share of rows whose score has the wrong sign; a score of exactly 0 counts ½.
 
     >>> import jax.numpy as jnp
@@ -19,8 +21,11 @@ def sign_risk(scores: Float[Array, " rows"], y: Float[Array, " rows"], weight: F
     return weight @ (0.5 * (1.0 - jnp.sign(scores * y)))
 
 
-def class_risk(scores: Float[Array, "rows outputs"], y: Float[Array, " rows"], weight: Float[Array, " rows"]) -> Float[Array, ""]:
-    """The weighted share of rows whose highest score is not their class's; t classes that tie for it share it, 1/t each.
+def class_risk(
+    scores: Float[Array, "rows outputs"], y: Float[Array, " rows"], weight: Float[Array, " rows"]
+) -> Float[Array, ""]:
+    """The weighted share of rows whose highest score is not their class's; t classes that tie for
+    it share it, 1/t each.
 
     >>> import jax.numpy as jnp
     >>> scores = jnp.array([[0.0, 2.0, 1.0], [3.0, 1.0, 3.0], [0.0, 0.0, 5.0], [1.0, 1.0, 1.0]])

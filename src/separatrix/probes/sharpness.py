@@ -1,4 +1,6 @@
-"""Sharpness: the largest eigenvalue of the training loss's Hessian, followed while a network trains."""
+"""Sharpness: the largest eigenvalue of the training loss's Hessian, followed while a network
+trains.
+"""
 
 from typing import Any
 
@@ -11,9 +13,13 @@ from separatrix.errors import SeparatrixError
 from separatrix.probes.base import Moment, probe
 from separatrix.probes.lanczos import fixed_noise, largest_eigenvalue, top_eigenvalues
 
-TOLERANCE = 1e-3  # of the residual, relative to the eigenvalue, whose own error is of second order in it
+TOLERANCE = (
+    1e-3  # of the residual, relative to the eigenvalue, whose own error is of second order in it
+)
 ITERATIONS = 40
-MIX = 1.0  # of gradient and noise in a warm start: from an eigenvector alone, Lanczos would not see another one overtake it
+# Of gradient and noise in a warm start: from an eigenvector alone, Lanczos would not see another
+# one overtake it
+MIX = 1.0
 TOP = 4
 
 
@@ -23,7 +29,8 @@ def _nothing_yet(moving: dict[str, Array]) -> Any:
 
 
 def warm_start(before: Any, gradient: Any) -> Any:
-    """Where Lanczos begins: the last eigenvector, the gradient (which at the edge points along the sharpest directions) and noise.
+    """Where Lanczos begins: the last eigenvector, the gradient (which at the edge points along the
+    sharpest directions) and noise.
 
     >>> import jax.numpy as jnp
     >>> warm_start({"a": jnp.zeros(3)}, {"a": jnp.ones(3)})["a"].shape
@@ -42,20 +49,29 @@ def warm_start(before: Any, gradient: Any) -> Any:
 
 def _loss(moment: Moment) -> tuple[Any, Any]:
     if moment.loss_of is None or moment.moving is None:
-        raise SeparatrixError("sharpness probes need a moment with the training loss as a function (`loss_of`) of the trained parts")
+        raise SeparatrixError(
+            "sharpness probes need a moment with the training loss as a function (`loss_of`) of the trained parts"
+        )
     return moment.loss_of, moment.moving
 
 
 @probe("sharpness", recall=_nothing_yet)
 def sharpness(moment: Moment) -> Any:
-    """The largest eigenvalue of the training loss's Hessian over the trained parts, its residual, and the products it took.
+    """The largest eigenvalue of the training loss's Hessian over the trained parts, its residual,
+    and the products it took.
 
     In the convention of the learner's own loss: the edge of stability is 2/η in either.
     """
     loss, moving = _loss(moment)
     slope = {part: getattr(moment.gradient, part) for part in moving}
-    found = largest_eigenvalue(loss, moving, warm_start(moment.memory, slope), TOLERANCE, ITERATIONS)
-    return {"": found.values, "residual": found.residuals, "products": found.iterations}, found.vectors
+    found = largest_eigenvalue(
+        loss, moving, warm_start(moment.memory, slope), TOLERANCE, ITERATIONS
+    )
+    return {
+        "": found.values,
+        "residual": found.residuals,
+        "products": found.iterations,
+    }, found.vectors
 
 
 @probe("sharpness_parts")
@@ -65,7 +81,11 @@ def sharpness_parts(moment: Moment) -> dict[str, Array]:
     out = {}
     for part in moving:
         out[part] = largest_eigenvalue(
-            lambda alone, part=part: loss(moving | {part: alone}), moving[part], None, TOLERANCE, ITERATIONS
+            lambda alone, part=part: loss(moving | {part: alone}),
+            moving[part],
+            None,
+            TOLERANCE,
+            ITERATIONS,
         ).values
     return out
 
@@ -75,4 +95,6 @@ def sharpness_top(moment: Moment) -> dict[str, Array]:
     """The few largest eigenvalues, the largest first, with the largest of their residuals."""
     loss, moving = _loss(moment)
     found = top_eigenvalues(loss, moving, TOP, None, TOLERANCE, ITERATIONS)
-    return {str(rank + 1): found.values[rank] for rank in range(TOP)} | {"residual": found.residuals.max()}
+    return {str(rank + 1): found.values[rank] for rank in range(TOP)} | {
+        "residual": found.residuals.max()
+    }

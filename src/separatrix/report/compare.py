@@ -44,7 +44,10 @@ class Quantity:
     @property
     def ends(self) -> tuple[float, float]:
         """The ends of the interval, infinite where open."""
-        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+        return (
+            -math.inf if self.low is None else self.low,
+            math.inf if self.high is None else self.high,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +68,8 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What is known of two runs: settings that differ and changed verdicts (name, A, B), all numbers of both, what only one of them has.
+    """What is known of two runs: settings that differ and changed verdicts (name, A, B), all
+    numbers of both, what only one of them has.
 
     >>> Comparison({}, {}, (), (), (), (), ()).counts["apart"]
     0
@@ -118,7 +122,11 @@ def rule_of(a: Quantity, b: Quantity) -> Rule:
     if not (a.has_interval and b.has_interval):
         if a.estimate is None or b.estimate is None:
             return "equal" if a == b else "differs"
-        return "equal" if math.isclose(a.estimate, b.estimate, rel_tol=_ALIKE, abs_tol=0.0) else "differs"
+        return (
+            "equal"
+            if math.isclose(a.estimate, b.estimate, rel_tol=_ALIKE, abs_tol=0.0)
+            else "differs"
+        )
     (low_a, high_a), (low_b, high_b) = a.ends, b.ends
     if high_a < low_b or high_b < low_a:
         return "apart"
@@ -130,9 +138,9 @@ def rule_of(a: Quantity, b: Quantity) -> Rule:
 def expected_by_chance(numbers: tuple[Move, ...], level: float = 0.95) -> dict[str, float]:
     """How many numbers with two intervals would fall under each rule if nothing differed.
 
-    For independent, normal estimates with equal and known errors: intervals at level 95 % then miss each other in 0.6 % of cases,
-    and an estimate lies outside the other's interval in 17 %. Numbers that share trials are not independent of each other, so these
-    are means, not bounds.
+    For independent, normal estimates with equal and known errors: intervals at level 95 % then miss
+    each other in 0.6 % of cases, and an estimate lies outside the other's interval in 17 %. Numbers
+    that share trials are not independent of each other, so these are means, not bounds.
 
     >>> both = Quantity(1.0, 0.0, 2.0)
     >>> {rule: round(count, 2) for rule, count in expected_by_chance((Move("claim", "c", "x", both, both, "within"),) * 100).items()}
@@ -154,21 +162,36 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Compar
     >>> compare_runs(folder, folder).moved
     ()
     """
-    claims_a, claims_b = ({claim["id"]: claim for claim in read_claims(folder)} for folder in (a, b))
+    claims_a, claims_b = (
+        {claim["id"]: claim for claim in read_claims(folder)} for folder in (a, b)
+    )
     verdicts = tuple(
         (name, claim["verdict"], claims_b[name]["verdict"])
         for name, claim in claims_a.items()
         if name in claims_b and claim["verdict"] != claims_b[name]["verdict"]
     )
     (outcomes_a, figures_a), (outcomes_b, figures_b) = read_outcomes(a), read_outcomes(b)
-    found_a, found_b = (dict(_quantities(claims, figures)) for claims, figures in ((claims_a, figures_a), (claims_b, figures_b)))
-    numbers = tuple(Move(*key, each, found_b[key], rule_of(each, found_b[key])) for key, each in found_a.items() if key in found_b)
+    found_a, found_b = (
+        dict(_quantities(claims, figures))
+        for claims, figures in ((claims_a, figures_a), (claims_b, figures_b))
+    )
+    numbers = tuple(
+        Move(*key, each, found_b[key], rule_of(each, found_b[key]))
+        for key, each in found_a.items()
+        if key in found_b
+    )
     only_a, only_b = (
-        tuple(f"{where}: {name}" for kind, where, name in one if (kind, where, name) not in other and _comparable(kind, a, b))
+        tuple(
+            f"{where}: {name}"
+            for kind, where, name in one
+            if (kind, where, name) not in other and _comparable(kind, a, b)
+        )
         for one, other in ((found_a, found_b), (found_b, found_a))
     )
     about = _about(a, claims_a), _about(b, claims_b)
-    return Comparison(*about, tuple(_settings(outcomes_a, outcomes_b)), verdicts, numbers, only_a, only_b)
+    return Comparison(
+        *about, tuple(_settings(outcomes_a, outcomes_b)), verdicts, numbers, only_a, only_b
+    )
 
 
 def _comparable(kind: str, *folders: str | os.PathLike[str]) -> bool:
@@ -179,10 +202,15 @@ def _comparable(kind: str, *folders: str | os.PathLike[str]) -> bool:
 _Key = tuple[Literal["claim", "figure"], str, str]
 
 
-def _settings(a: dict[str, dict[str, Any]], b: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+def _settings(
+    a: dict[str, dict[str, Any]], b: dict[str, dict[str, Any]]
+) -> Iterator[tuple[str, str, str]]:
     """The settings of studies in both runs that differ, but for the seed."""
     for study in a:
-        both = [dict(flattened(outcomes[study].get("settings") or {})) if study in outcomes else {} for outcomes in (a, b)]
+        both = [
+            dict(flattened(outcomes[study].get("settings") or {})) if study in outcomes else {}
+            for outcomes in (a, b)
+        ]
         if not both[1]:
             continue
         for key in dict.fromkeys([*both[0], *both[1]]):
@@ -191,15 +219,23 @@ def _settings(a: dict[str, dict[str, Any]], b: dict[str, dict[str, Any]]) -> Ite
                 yield f"{study}.{key}", values[0], values[1]
 
 
-def _quantities(claims: dict[str, dict[str, Any]], figures_of: dict[str, list[Figure | Heatmap]]) -> Iterator[tuple[_Key, Quantity]]:
-    """Every measured number by kind, place and name: the evidence of claims and the measured points of figures."""
+def _quantities(
+    claims: dict[str, dict[str, Any]], figures_of: dict[str, list[Figure | Heatmap]]
+) -> Iterator[tuple[_Key, Quantity]]:
+    """Every measured number by kind, place and name: the evidence of claims and the measured points
+    of figures.
+    """
     for name, claim in claims.items():
         for each in claim["evidence"]:
-            yield ("claim", name, each["name"]), Quantity(*(_finite(each.get(key)) for key in ("estimate", "low", "high")))
+            yield (
+                ("claim", name, each["name"]),
+                Quantity(*(_finite(each.get(key)) for key in ("estimate", "low", "high"))),
+            )
     for study, figures in figures_of.items():
         for figure in figures:
             if isinstance(figure, Heatmap):
-                continue  # its cells are texts; their numbers stand in the claims or in another figure
+                # Its cells are texts; their numbers stand in the claims or in another figure
+                continue
             for series in figure.series:
                 if series.role != "measured" or not (series.low or series.high):
                     continue
@@ -207,7 +243,14 @@ def _quantities(claims: dict[str, dict[str, Any]], figures_of: dict[str, list[Fi
                 for x, *values in zip(series.x, series.y, *ends):
                     quantity = Quantity(*(_finite(value) for value in values))
                     if quantity != Quantity(None):
-                        yield ("figure", f"{study}: {figure.title}", f"{series.label}, {figure.x.label} = {x}"), quantity
+                        yield (
+                            (
+                                "figure",
+                                f"{study}: {figure.title}",
+                                f"{series.label}, {figure.x.label} = {x}",
+                            ),
+                            quantity,
+                        )
 
 
 def _finite(value: Any) -> float | None:
@@ -215,13 +258,25 @@ def _finite(value: Any) -> float | None:
 
 
 def _about(folder: str | os.PathLike[str], claims: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """What parts this run from another: where it is, its scale and seed, device, version and commit."""
+    """What parts this run from another: where it is, its scale and seed, device, version and
+    commit.
+    """
     run = next(iter(read_manifest(folder)), {})
     versions = run.get("versions") if isinstance(run, dict) else None
     told = {
         "folder": str(folder),
-        "scale": ", ".join(dict.fromkeys(str(claim.get("scale")) for claim in claims.values() if claim.get("scale") is not None)),
-        "seed": ", ".join(dict.fromkeys(str(claim.get("seed")) for claim in claims.values() if claim.get("seed") is not None)),
+        "scale": ", ".join(
+            dict.fromkeys(
+                str(claim.get("scale"))
+                for claim in claims.values()
+                if claim.get("scale") is not None
+            )
+        ),
+        "seed": ", ".join(
+            dict.fromkeys(
+                str(claim.get("seed")) for claim in claims.values() if claim.get("seed") is not None
+            )
+        ),
         "device": run.get("device"),
         "version": versions.get("separatrix") if isinstance(versions, dict) else None,
         "commit": run.get("commit"),

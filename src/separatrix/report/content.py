@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from separatrix.report.facts import facts_of, history_of
-from separatrix.report.numbers import NOTHING, cell, interval, number
 from separatrix.report.figure.series import hidden_points
+from separatrix.report.numbers import NOTHING, cell, interval, number
 from separatrix.report.read import VERDICTS, RunFiles
 from separatrix.studies import PAPERS, Figure, Heatmap
 
@@ -17,7 +17,8 @@ MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
 
 @dataclasses.dataclass(frozen=True)
 class ClaimView:
-    """A claim as a reader sees it: `effects` are pairs of what was measured and its value with interval.
+    """A claim as a reader sees it: `effects` are pairs of what was measured and its value with
+    interval.
 
     >>> ClaimView("c-1", "lahoti.a", "lahoti", "Lahoti", "…", "", "supported", "", "", "", (), (), "", "").verdict
     'supported'
@@ -46,7 +47,8 @@ class ClaimView:
 
 @dataclasses.dataclass(frozen=True)
 class FigureView:
-    """A figure with its place on the page, its file and what it cannot show; its data lie in a file of the same name.
+    """A figure with its place on the page, its file and what it cannot show; its data lie in a file
+    of the same name.
 
     >>> from separatrix.studies import Axis
     >>> FigureView("figure-1", "s-risk.svg", Figure("risk", "Risk", Axis("m"), Axis("risk"), ()), "").file
@@ -66,7 +68,8 @@ class FigureView:
 
 @dataclasses.dataclass(frozen=True)
 class TableView:
-    """A table of texts; `numeric` says which columns hold numbers, `file` is the name of the CSV file with all their digits.
+    """A table of texts; `numeric` says which columns hold numbers, `file` is the name of the CSV
+    file with all their digits.
 
     >>> TableView("Risks", ("network",), (("CNN",),), (False,)).title
     'Risks'
@@ -118,7 +121,10 @@ class Report:
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
         """How many claims have each verdict."""
-        return tuple((verdict, sum(claim.verdict == verdict for claim in self.claims)) for verdict in VERDICTS)
+        return tuple(
+            (verdict, sum(claim.verdict == verdict for claim in self.claims))
+            for verdict in VERDICTS
+        )
 
 
 def compose(files: RunFiles) -> Report:
@@ -129,17 +135,35 @@ def compose(files: RunFiles) -> Report:
     """
     names: set[str] = set()
     claims = tuple(_claim(plain, names) for plain in files.claims)
-    order = [*dict.fromkeys(claim.study for claim in claims if claim.study in files.outcomes), *files.outcomes]
+    order = [
+        *dict.fromkeys(claim.study for claim in claims if claim.study in files.outcomes),
+        *files.outcomes,
+    ]
     studies = tuple(_study(files, name, claims, names) for name in dict.fromkeys(order))
     sources = {plain["paper"]: source_of(plain) for plain in reversed(files.claims)}
-    papers = tuple((key, short_name(key, sources[key]), sources[key]) for key in dict.fromkeys(claim.paper for claim in claims))
-    history = table_view("All runs, the newest first", *history_of(files.runs)) if len(files.runs) > 1 else None
+    papers = tuple(
+        (key, short_name(key, sources[key]), sources[key])
+        for key in dict.fromkeys(claim.paper for claim in claims)
+    )
+    history = (
+        table_view("All runs, the newest first", *history_of(files.runs))
+        if len(files.runs) > 1
+        else None
+    )
     facts = facts_of(files.runs[0]) if files.runs else ()
-    return Report(claims, studies, tuple(each for each in claims if each.study not in files.outcomes), papers, facts, history)
+    return Report(
+        claims,
+        studies,
+        tuple(each for each in claims if each.study not in files.outcomes),
+        papers,
+        facts,
+        history,
+    )
 
 
 def source_of(claim: dict[str, Any]) -> str:
-    """The citation of a claim's paper: that of the run, or for an older run that of this package; empty where neither knows it.
+    """The citation of a claim's paper: that of the run, or for an older run that of this package;
+    empty where neither knows it.
 
     >>> source_of({"paper": "mine", "source": "Notes on neighbours"}), source_of({"paper": "unheard-of"})
     ('Notes on neighbours', '')
@@ -148,7 +172,8 @@ def source_of(claim: dict[str, Any]) -> str:
 
 
 def short_name(paper: str, source: str) -> str:
-    """A paper as one cites it in a table: the first author and the year, as far as its citation tells them.
+    """A paper as one cites it in a table: the first author and the year, as far as its citation
+    tells them.
 
     >>> short_name("lahoti", PAPERS["lahoti"]), short_name("doe", "Doe, A Title (2026)"), short_name("unheard-of", "")
     ('Lahoti et al. 2024', 'Doe 2026', 'unheard-of')
@@ -160,7 +185,11 @@ def short_name(paper: str, source: str) -> str:
         return paper
     year = re.findall(r"\b(?:19|20)\d\d\b", known)
     authors = known.split(", ")
-    first = f"{authors[0]} et al." if "&" not in authors[0] and any("&" in each for each in authors[:-1]) else authors[0]
+    first = (
+        f"{authors[0]} et al."
+        if "&" not in authors[0] and any("&" in each for each in authors[:-1])
+        else authors[0]
+    )
     if len(authors) == 1:
         first = re.sub(r"\s*\([^()]*\)$", "", first)  # a title alone
     preprint = re.search(r"arXiv (\d\d)", known)  # an arXiv number begins with the year
@@ -177,10 +206,14 @@ def place_of(claim: dict[str, Any]) -> str:
         return "not known"
     if claim["conditions_met"]:
         return "inside"
-    return "outside the paper's conditions" + (f": {claim['outside']}" if claim.get("outside") else "")
+    return "outside the paper's conditions" + (
+        f": {claim['outside']}" if claim.get("outside") else ""
+    )
 
 
-def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]], file: str = "") -> TableView:
+def table_view(
+    title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]], file: str = ""
+) -> TableView:
     """A table with its numbers set for reading.
 
     >>> table_view("Risks", ["network", "risk"], [["CNN", 0.123456]]).rows
@@ -190,10 +223,19 @@ def table_view(title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]]
     rows = [list(row) for row in rows]
     numeric = tuple(
         any(isinstance(row[i], int | float) for row in rows)
-        and all(row[i] is None or (isinstance(row[i], int | float) and not isinstance(row[i], bool)) for row in rows)
+        and all(
+            row[i] is None or (isinstance(row[i], int | float) and not isinstance(row[i], bool))
+            for row in rows
+        )
         for i in range(len(columns))
     )
-    return TableView(title, columns, tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows), numeric, file)
+    return TableView(
+        title,
+        columns,
+        tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows),
+        numeric,
+        file,
+    )
 
 
 def slug(text: str, taken: set[str]) -> str:
@@ -205,7 +247,9 @@ def slug(text: str, taken: set[str]) -> str:
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-_") or "item"
     name, count = base, 1
-    while name.lower() in taken:  # also unlike in letters' case, which some file systems do not tell apart
+    while (
+        name.lower() in taken
+    ):  # also unlike in letters' case, which some file systems do not tell apart
         count += 1
         name = f"{base}-{count}"
     taken.add(name.lower())
@@ -231,17 +275,30 @@ def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str,
         if isinstance(value, dict) and value:
             yield from flattened(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield (
+                f"{prefix}{key}",
+                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False),
+            )
 
 
 def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
     evidence = plain["evidence"]
     return ClaimView(
-        slug(f"claim-{plain['id']}", names), plain["id"], plain["paper"], short_name(plain["paper"], source_of(plain)), plain["statement"],
-        plain.get("citation") or "", plain["verdict"], plain.get("reason") or "", plain.get("conditions") or "", place_of(plain),
-        tuple((each["name"], effect(each)) for each in evidence), tuple(_evidence(each) for each in evidence),
-        plain.get("study") or "", plain.get("command") or "",
-    )  # fmt: skip
+        slug(f"claim-{plain['id']}", names),
+        plain["id"],
+        plain["paper"],
+        short_name(plain["paper"], source_of(plain)),
+        plain["statement"],
+        plain.get("citation") or "",
+        plain["verdict"],
+        plain.get("reason") or "",
+        plain.get("conditions") or "",
+        place_of(plain),
+        tuple((each["name"], effect(each)) for each in evidence),
+        tuple(_evidence(each) for each in evidence),
+        plain.get("study") or "",
+        plain.get("command") or "",
+    )
 
 
 def effect(evidence: dict[str, Any]) -> str:
@@ -256,12 +313,18 @@ def effect(evidence: dict[str, Any]) -> str:
 def _evidence(each: dict[str, Any]) -> tuple[str, ...]:
     level = each.get("level")
     how = [f"{number(100 * level)} %" if level is not None else "", each.get("method") or ""]
-    baselines = "; ".join(f"{name} {number(value)}" for name, value in (each.get("baselines") or {}).items())
+    baselines = "; ".join(
+        f"{name} {number(value)}" for name, value in (each.get("baselines") or {}).items()
+    )
     reference = each.get("reference")
     return (
-        each["name"], effect(each), number(each.get("count")), " ".join(part for part in how if part) or NOTHING,
-        NOTHING if reference is None else number(reference), baselines or NOTHING,
-    )  # fmt: skip
+        each["name"],
+        effect(each),
+        number(each.get("count")),
+        " ".join(part for part in how if part) or NOTHING,
+        NOTHING if reference is None else number(reference),
+        baselines or NOTHING,
+    )
 
 
 def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set[str]) -> StudyView:
@@ -272,17 +335,34 @@ def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set
         groups.setdefault((claim.conditions, claim.place), []).append(claim)
     figures = []
     for figure in files.figures[name]:
-        hidden = "; ".join(f"{label} {some} of {of} points" for label, (some, of) in hidden_points(figure).items())
+        hidden = "; ".join(
+            f"{label} {some} of {of} points" for label, (some, of) in hidden_points(figure).items()
+        )
         if hidden:
-            why = "on the logarithmic axis, at or below zero" if figure.x.log or figure.y.log else "because too large"
+            why = (
+                "on the logarithmic axis, at or below zero"
+                if figure.x.log or figure.y.log
+                else "because too large"
+            )
             hidden = f"Not shown {why}: {hidden}."
         anchor = slug(f"{name}-{figure.name}", names)
         figures.append(FigureView(anchor, f"{anchor}.svg", figure, hidden))
-    settings = {"scale": plain.get("scale"), "seed": plain.get("seed")} | (plain.get("settings") or {})
+    settings = {"scale": plain.get("scale"), "seed": plain.get("seed")} | (
+        plain.get("settings") or {}
+    )
     return StudyView(
-        slug(f"study-{name}", names), name, plain["title"], plain["summary"], tuple(figures),
-        tuple(table_view(each["title"], each["columns"], each["rows"], table_file(name, each, names)) for each in plain["tables"]),
-        tuple((note["severity"], note["message"]) for note in plain["notes"]), own,
+        slug(f"study-{name}", names),
+        name,
+        plain["title"],
+        plain["summary"],
+        tuple(figures),
+        tuple(
+            table_view(each["title"], each["columns"], each["rows"], table_file(name, each, names))
+            for each in plain["tables"]
+        ),
+        tuple((note["severity"], note["message"]) for note in plain["notes"]),
+        own,
         tuple((conditions, place, tuple(group)) for (conditions, place), group in groups.items()),
-        tuple((key, value) for key, value in flattened(settings) if value != "null"), plain["command"],
-    )  # fmt: skip
+        tuple((key, value) for key, value in flattened(settings) if value != "null"),
+        plain["command"],
+    )

@@ -1,4 +1,6 @@
-"""Evidence: the small part of a run that is worth keeping under version control, readable without this package."""
+"""Evidence: the small part of a run that is worth keeping under version control, readable without
+this package.
+"""
 
 import os
 from pathlib import Path
@@ -14,7 +16,8 @@ from separatrix.report.read import read_run
 def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
     """Write a run's verdicts, tables, figures and manifest into `target`; the path of its README.
 
-    claims.json and manifest.json are copies; README.md is the Markdown report; figures/ holds SVG, tables/ CSV.
+    claims.json and manifest.json are copies; README.md is the Markdown report; figures/ holds SVG,
+    tables/ CSV.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -25,7 +28,11 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     source, kept = Path(folder), Path(target)
     run = read_run(source)
     report = compose(run)
-    files = {kept / name: (source / name).read_bytes() for name in ("claims.json", "manifest.json") if (source / name).exists()}
+    files = {
+        kept / name: (source / name).read_bytes()
+        for name in ("claims.json", "manifest.json")
+        if (source / name).exists()
+    }
     for index, view in enumerate(view for study in report.studies for view in study.figures):
         files[kept / "figures" / view.file] = draw_twice(view.figure, f"f{index}-")[1].encode()
     for study, outcome in run.outcomes.items():

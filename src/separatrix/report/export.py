@@ -1,4 +1,6 @@
-"""Files for papers: every figure as PDF, SVG or PNG, its data as CSV, and the claims as a LaTeX table."""
+"""Files for papers: every figure as PDF, SVG or PNG, its data as CSV, and the claims as a LaTeX
+table.
+"""
 
 import os
 from pathlib import Path
@@ -18,14 +20,26 @@ def formats_from(text: str) -> tuple[str, ...]:
     >>> formats_from("pdf, png")
     ('.pdf', '.png')
     """
-    names = tuple(dict.fromkeys(f".{part.strip().lower().removeprefix('.')}" for part in text.split(",") if part.strip()))
+    names = tuple(
+        dict.fromkeys(
+            f".{part.strip().lower().removeprefix('.')}" for part in text.split(",") if part.strip()
+        )
+    )
     if not names or not set(names) <= set(FORMATS):
-        raise ParameterError("the report", "format", f"one or more of {', '.join(each[1:] for each in FORMATS)}, with commas", text)
+        raise ParameterError(
+            "the report",
+            "format",
+            f"one or more of {', '.join(each[1:] for each in FORMATS)}, with commas",
+            text,
+        )
     return names
 
 
-def write_figures(folder: str | os.PathLike[str], target: str | os.PathLike[str], formats: str = "pdf,svg,png") -> list[Path]:
-    """Write the figures of a run into `target` in the given formats, with their data (CSV) and `claims.tex`; the paths written.
+def write_figures(
+    folder: str | os.PathLike[str], target: str | os.PathLike[str], formats: str = "pdf,svg,png"
+) -> list[Path]:
+    """Write the figures of a run into `target` in the given formats, with their data (CSV) and
+    `claims.tex`; the paths written.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -43,7 +57,9 @@ def write_figures(folder: str | os.PathLike[str], target: str | os.PathLike[str]
     written = []
     for study in report.studies:
         for view in study.figures:
-            written += [save(view.figure, out / f"{view.file.removesuffix('.svg')}{kind}") for kind in kinds]
+            written += [
+                save(view.figure, out / f"{view.file.removesuffix('.svg')}{kind}") for kind in kinds
+            ]
     for name, text in texts.items():
         write_file(out / name, text.encode())
         written.append(out / name)

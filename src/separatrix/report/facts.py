@@ -33,7 +33,12 @@ def facts_of(run: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("programs with kernels", number(_number(run.get("programs_with_kernels")) or None)),
         ("peak memory", memory(_number(run.get("peak_memory_bytes")))),
         ("finished all trials", cell(run.get("complete"))),
-        ("versions", ", ".join(f"{name} {cell(each)}" for name, each in versions.items()) if isinstance(versions, dict) else NOTHING),
+        (
+            "versions",
+            ", ".join(f"{name} {cell(each)}" for name, each in versions.items())
+            if isinstance(versions, dict)
+            else NOTHING,
+        ),
         ("commit", cell(run.get("commit") or None)),
     ]
     notes = run.get("notes")
@@ -56,7 +61,9 @@ def history_of(runs: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[
             _number(run.get("programs_compiled")),
             duration(_number(run.get("wall_seconds"))),
             run.get("complete"),
-            (run.get("versions") or {}).get("separatrix") if isinstance(run.get("versions"), dict) else None,
+            (run.get("versions") or {}).get("separatrix")
+            if isinstance(run.get("versions"), dict)
+            else None,
         )
         for run in runs
     ]

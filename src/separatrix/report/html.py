@@ -1,4 +1,6 @@
-"""The page: one HTML file with everything inside, in which nothing that comes from data is ever run."""
+"""The page: one HTML file with everything inside, in which nothing that comes from data is ever
+run.
+"""
 
 import base64
 import dataclasses
@@ -15,7 +17,14 @@ from separatrix.report.figure.draw import Drawing
 from separatrix.report.figure.legend import entries_of
 
 MOST_TABLE_ROWS = 1000  # of one table on the page; the file beside it has all
-EVIDENCE_COLUMNS = ("quantity", "estimate [interval]", "count", "interval's level and method", "compared with", "baselines")
+EVIDENCE_COLUMNS = (
+    "quantity",
+    "estimate [interval]",
+    "count",
+    "interval's level and method",
+    "compared with",
+    "baselines",
+)
 
 
 def lead_of(report: Report) -> str:
@@ -29,9 +38,7 @@ def lead_of(report: Report) -> str:
         return f"{count} {one if count == 1 else many}"
 
     if report.claims and {claim.paper for claim in report.claims} == {"diagnosis"}:
-        return (
-            "Whether local windows and shared weights would pay on one data set: each question with its answer, the gain and its interval."
-        )
+        return "Whether local windows and shared weights would pay on one data set: each question with its answer, the gain and its interval."
     return (
         f"What {some(len(report.studies), 'study', 'studies')}, run as stated below, say{'s' if len(report.studies) == 1 else ''} of "
         f"{some(len(report.claims), 'sentence', 'sentences')} of {some(len(report.papers), 'paper', 'papers')} on when convolutional "
@@ -41,7 +48,8 @@ def lead_of(report: Report) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """A figure on the page: its drawing, its legend (text, series, role, small drawing), its data and what the page lacks of them.
+    """A figure on the page: its drawing, its legend (text, series, role, small drawing), its data
+    and what the page lacks of them.
 
     >>> Shown(Markup("<svg></svg>"), (), {}, "").missing
     ''
@@ -67,7 +75,13 @@ def shown_of(view: FigureView, drawing: Drawing) -> Shown:
     kept = {group["s"] for group in plain["groups"]}
     gone = [group for group in data.groups if group.series not in kept]
     legend = tuple(
-        (entry.label, " ".join(str(each) for each in entry.series), entry.role, Markup(entry.swatch)) for entry in entries_of(view.figure)
+        (
+            entry.label,
+            " ".join(str(each) for each in entry.series),
+            entry.role,
+            Markup(entry.swatch),
+        )
+        for entry in entries_of(view.figure)
     )
     missing = f"{sum(len(group) for group in gone):,} of {data.rows:,}" if gone else ""
     return Shown(Markup(drawing.inline), legend, plain, missing)
@@ -80,20 +94,27 @@ def html_page(report: Report, drawn: Mapping[str, Drawing]) -> str:
     False
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("separatrix.report", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.PackageLoader("separatrix.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
     )
 
     def part(name: str) -> str:
         return environment.loader.get_source(environment, name)[0]  # pyright: ignore[reportOptionalMemberAccess]
 
-    # Only these are trusted: the package's own style and script, and SVG in which all text was escaped when it was written.
+    # Only these are trusted: the package's own style and script, and SVG in which all text was
+    # escaped when it was written.
     script = part("page.js")
     return environment.get_template("page.html.jinja").render(
         report=report,
         lead=lead_of(report),
         marks=MARKS,
         evidence_columns=EVIDENCE_COLUMNS,
-        drawn={view.anchor: shown_of(view, drawn[view.anchor]) for study in report.studies for view in study.figures},
+        drawn={
+            view.anchor: shown_of(view, drawn[view.anchor])
+            for study in report.studies
+            for view in study.figures
+        },
         most_rows=MOST_TABLE_ROWS,
         style=Markup(part("page.css")),
         script=Markup(script),

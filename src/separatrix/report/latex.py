@@ -9,22 +9,80 @@ from separatrix.report.content import effect, place_of, short_name, source_of
 
 SHOWN = 3
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     '"': "''",
-}  # fmt: skip
+}
 _NAMES = """alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon varphi chi psi omega
     Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
 _GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ", _NAMES.split(), strict=True))
 _MATH = {
-    "−": "-", "×": r"\times ", "·": r"\cdot ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "√": r"\surd ", "∞": r"\infty ",
-    "∈": r"\in ", "→": r"\to ", "∂": r"\partial ", "‖": r"\| ", "⌈": r"\lceil ", "⌉": r"\rceil ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
-    "ℓ": r"\ell ", "±": r"\pm ", "∝": r"\propto ", "½": r"\frac12 ", "¼": r"\frac14 ", "′": "'", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ",
-    "⟨": r"\langle ", "⟩": r"\rangle ", "∇": r"\nabla ", "∼": r"\sim ", "≪": r"\ll ", "≫": r"\gg ", "∪": r"\cup ", "∩": r"\cap ",
-    "⊂": r"\subset ", "⊆": r"\subseteq ", "∅": r"\emptyset ", "⇒": r"\Rightarrow ", "←": r"\leftarrow ", "∀": r"\forall ",
-    "∃": r"\exists ", "ℝ": r"\mathbf{R}", "ℕ": r"\mathbf{N}", "°": r"^\circ ",
-} | {letter: f"\\{name} " for letter, name in _GREEK.items()}  # fmt: skip
-_PLAIN = {"—": "---", "–": "--", "…": r"\dots{}", "“": "``", "”": "''", "‘": "`", "’": "'", "\u00a0": "~"}
+    "−": "-",
+    "×": r"\times ",
+    "·": r"\cdot ",
+    "≤": r"\le ",
+    "≥": r"\ge ",
+    "≠": r"\ne ",
+    "≈": r"\approx ",
+    "√": r"\surd ",
+    "∞": r"\infty ",
+    "∈": r"\in ",
+    "→": r"\to ",
+    "∂": r"\partial ",
+    "‖": r"\| ",
+    "⌈": r"\lceil ",
+    "⌉": r"\rceil ",
+    "⌊": r"\lfloor ",
+    "⌋": r"\rfloor ",
+    "ℓ": r"\ell ",
+    "±": r"\pm ",
+    "∝": r"\propto ",
+    "½": r"\frac12 ",
+    "¼": r"\frac14 ",
+    "′": "'",
+    "∑": r"\sum ",
+    "∏": r"\prod ",
+    "∫": r"\int ",
+    "⟨": r"\langle ",
+    "⟩": r"\rangle ",
+    "∇": r"\nabla ",
+    "∼": r"\sim ",
+    "≪": r"\ll ",
+    "≫": r"\gg ",
+    "∪": r"\cup ",
+    "∩": r"\cap ",
+    "⊂": r"\subset ",
+    "⊆": r"\subseteq ",
+    "∅": r"\emptyset ",
+    "⇒": r"\Rightarrow ",
+    "←": r"\leftarrow ",
+    "∀": r"\forall ",
+    "∃": r"\exists ",
+    "ℝ": r"\mathbf{R}",
+    "ℕ": r"\mathbf{N}",
+    "°": r"^\circ ",
+} | {letter: f"\\{name} " for letter, name in _GREEK.items()}
+_PLAIN = {
+    "—": "---",
+    "–": "--",
+    "…": r"\dots{}",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+    "\u00a0": "~",
+}
 _RAISED = dict(zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 _RUNS = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)")
@@ -40,7 +98,8 @@ _UNICODE = (
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX shows as it is, on one line; characters that pdfLaTeX cannot set stay for engines that can (by `\\sxunicode`).
+    """Text that LaTeX shows as it is, on one line; characters that pdfLaTeX cannot set stay for
+    engines that can (by `\\sxunicode`).
 
     >>> latex("50 % of σ_1 ≤ 1.4×10⁻⁷")
     '50 \\\\% of $\\\\sigma $\\\\_1 $\\\\le $ 1.4$\\\\times $10$^{-7}$'
@@ -75,7 +134,8 @@ def _character(each: str) -> str:
 
 
 def claims_table(claims: Iterable[dict[str, Any]]) -> str:
-    """A `longtable` of all claims: paper, sentence, verdict, effects with intervals. It needs the packages booktabs and longtable.
+    """A `longtable` of all claims: paper, sentence, verdict, effects with intervals. It needs the
+    packages booktabs and longtable.
 
     >>> print(claims_table([]).splitlines()[2])
     \\begin{longtable}{p{0.15\\linewidth}p{0.32\\linewidth}lp{0.25\\linewidth}}
@@ -90,12 +150,23 @@ def claims_table(claims: Iterable[dict[str, Any]]) -> str:
         r"\endhead",
     ]
     for claim in claims:
-        effects = [f"{latex(each['name'])}: {latex(effect(each))}{_level(each)}" for each in claim["evidence"][:SHOWN]]
+        effects = [
+            f"{latex(each['name'])}: {latex(effect(each))}{_level(each)}"
+            for each in claim["evidence"][:SHOWN]
+        ]
         more = len(claim["evidence"]) - len(effects)
         effects += [f"and {more} more"] if more else []
         place = place_of(claim)
-        verdict = claim["verdict"] + ("" if place == "inside" else r"$^{\ast}$" if place.startswith("outside") else r"$^{\circ}$")
-        paper = latex(short_name(claim["paper"], source_of(claim))) + (f", {latex(claim['citation'])}" if claim.get("citation") else "")
+        verdict = claim["verdict"] + (
+            ""
+            if place == "inside"
+            else r"$^{\ast}$"
+            if place.startswith("outside")
+            else r"$^{\circ}$"
+        )
+        paper = latex(short_name(claim["paper"], source_of(claim))) + (
+            f", {latex(claim['citation'])}" if claim.get("citation") else ""
+        )
         cells = (
             f"\\raggedright {paper}",
             f"\\raggedright {latex(claim['statement'])}",

@@ -25,7 +25,8 @@ _COLUMNS = ("task.type", "network.connectivity", "status")
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A finished chunk: when it was written, and how many trials it holds by (task, network, status).
+    """A finished chunk: when it was written, and how many trials it holds by (task, network,
+    status).
 
     >>> Part(0.0, Counter({("SignalTask", "CNN", "reached"): 3})).trials
     3
@@ -42,7 +43,8 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What a run's folder tells at one moment; `now` is when it was looked at, in seconds since 1970.
+    """What a run's folder tells at one moment; `now` is when it was looked at, in seconds since
+    1970.
 
     >>> Snapshot(100.0, (Part(90.0, Counter({("SignalTask", "CNN", "reached"): 30})),), 0, 0, (), ()).rate
     0.5
@@ -52,7 +54,9 @@ class Snapshot:
     parts: tuple[Part, ...]
     unreadable: int
     calculations: int
-    studies: tuple[tuple[str, dict[str, int], tuple[tuple[str, str, str], ...]], ...]  # name, verdicts, (claim, quantity, effect)
+    studies: tuple[
+        tuple[str, dict[str, int], tuple[tuple[str, str, str], ...]], ...
+    ]  # name, verdicts, (claim, quantity, effect)
     runs: tuple[dict[str, Any], ...]
     going: Going = dataclasses.field(default_factory=Going)  # what the run itself tells
 
@@ -78,7 +82,9 @@ class Snapshot:
         grouped: dict[tuple[str, str], dict[str, int]] = {}
         for (task, network, status), count in sorted(total.items()):
             grouped.setdefault((task, network), {})[status] = count
-        return [(task, network, sum(ends.values()), ends) for (task, network), ends in grouped.items()]
+        return [
+            (task, network, sum(ends.values()), ends) for (task, network), ends in grouped.items()
+        ]
 
     def plain(self) -> dict[str, Any]:
         """The snapshot as plain values."""
@@ -89,9 +95,16 @@ class Snapshot:
             "seconds_since_last": self.idle,
             "unreadable_parts": self.unreadable,
             "calculations": self.calculations,
-            "kinds": [{"task": task, "network": network, "trials": count, "status": ends} for task, network, count, ends in self.kinds],
+            "kinds": [
+                {"task": task, "network": network, "trials": count, "status": ends}
+                for task, network, count, ends in self.kinds
+            ],
             "studies": [
-                {"study": name, "verdicts": verdicts, "effects": [{"claim": a, "quantity": b, "effect": c} for a, b, c in effects]}
+                {
+                    "study": name,
+                    "verdicts": verdicts,
+                    "effects": [{"claim": a, "quantity": b, "effect": c} for a, b, c in effects],
+                }
                 for name, verdicts, effects in self.studies
             ],
             "runs_finished": len(self.runs),
@@ -118,7 +131,9 @@ class Watcher:
     def __post_init__(self):
         path = Path(self.folder)
         if not (path / MARK).is_file():
-            raise SeparatrixError(f"{path} is not a folder of results; start `separatrix run STUDY --out {path}` and watch it then")
+            raise SeparatrixError(
+                f"{path} is not a folder of results; start `separatrix run STUDY --out {path}` and watch it then"
+            )
 
     def look(self, now: float | None = None) -> Snapshot:
         """What the folder tells now."""
@@ -126,7 +141,9 @@ class Watcher:
         unreadable = 0
         listed = _listed(folder / "ledger")
         there = set(listed)
-        self._parts = {name: part for name, part in self._parts.items() if name in there}  # others were packed into larger ones
+        self._parts = {
+            name: part for name, part in self._parts.items() if name in there
+        }  # others were packed into larger ones
         for file in listed:
             if PART.fullmatch(file) and file not in self._parts:
                 part = _part(folder / "ledger" / file)
@@ -134,20 +151,39 @@ class Watcher:
                     unreadable += 1
                 else:
                     self._parts[file] = part
-        calculations = sum(name.endswith(".json") and not name.startswith(".") for name in _listed(folder / "calculations"))
-        return Snapshot(time.time() if now is None else now, tuple(self._parts.values()), unreadable, calculations, self._studies(),
-                        tuple(read_manifest(folder)), going_of(told(folder)))  # fmt: skip
+        calculations = sum(
+            name.endswith(".json") and not name.startswith(".")
+            for name in _listed(folder / "calculations")
+        )
+        return Snapshot(
+            time.time() if now is None else now,
+            tuple(self._parts.values()),
+            unreadable,
+            calculations,
+            self._studies(),
+            tuple(read_manifest(folder)),
+            going_of(told(folder)),
+        )
 
     def _studies(self) -> tuple[Any, ...]:
-        """What finished studies found; their files, which may be large, are read only when one has changed."""
+        """What finished studies found; their files, which may be large, are read only when one has
+        changed.
+        """
         folder = Path(self.folder) / "outcomes"
-        state = [(name, _changed(folder / name)) for name in _listed(folder) if name.endswith(".json")]
+        state = [
+            (name, _changed(folder / name)) for name in _listed(folder) if name.endswith(".json")
+        ]
         if state != self._outcomes[0]:
             try:
                 outcomes = read_outcomes(self.folder)[0]
-            except SeparatrixError:  # damaged: the report will say so; here what can be read is shown
+            except (
+                SeparatrixError
+            ):  # damaged: the report will say so; here what can be read is shown
                 outcomes = {}
-            self._outcomes = state, tuple((name, *_told(outcome)) for name, outcome in outcomes.items())
+            self._outcomes = (
+                state,
+                tuple((name, *_told(outcome)) for name, outcome in outcomes.items()),
+            )
         return self._outcomes[1]
 
 
@@ -168,16 +204,27 @@ def _changed(file: Path) -> tuple[int, int] | None:
 
 
 def _part(file: Path) -> Part | None:
-    """The counts of a part; None where it cannot be read (now: it may be set aside or repaired at any time)."""
+    """The counts of a part; None where it cannot be read (now: it may be set aside or repaired at
+    any time).
+    """
     try:
         reader = pq.ParquetFile(file)
         columns = [name for name in _COLUMNS if name in reader.schema_arrow.names]
         rows = reader.read(columns=columns)
-        cells = [rows[name].to_pylist() if name in columns else ["?"] * reader.metadata.num_rows for name in _COLUMNS]
+        cells = [
+            rows[name].to_pylist() if name in columns else ["?"] * reader.metadata.num_rows
+            for name in _COLUMNS
+        ]
         written = file.stat().st_mtime
     except (OSError, pa.ArrowException, ValueError):
         return None
-    return Part(written, Counter((str(task), NETWORKS.get(str(network), str(network)), str(end)) for task, network, end in zip(*cells)))
+    return Part(
+        written,
+        Counter(
+            (str(task), NETWORKS.get(str(network), str(network)), str(end))
+            for task, network, end in zip(*cells)
+        ),
+    )
 
 
 def _told(outcome: dict[str, Any]) -> tuple[dict[str, int], tuple[tuple[str, str, str], ...]]:

@@ -17,7 +17,9 @@ def plain(text: str) -> str:
     """
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _SPECIAL.sub(lambda match: "\\" + match.group(), text)
-    return re.sub(r"^([#+-]|\d+[.)])(?=\s|$)", lambda m: m.group()[:-1] + "\\" + m.group()[-1], text)
+    return re.sub(
+        r"^([#+-]|\d+[.)])(?=\s|$)", lambda m: m.group()[:-1] + "\\" + m.group()[-1], text
+    )
 
 
 def code(text: str, table: bool = False) -> str:
@@ -39,7 +41,9 @@ def markdown_page(report: Report) -> str:
     >>> markdown_page(Report((), (), (), (), (), None)).splitlines()[0]
     '# Separatrix'
     """
-    counts = " · ".join(f"{MARKS[verdict]} {verdict}: **{count}**" for verdict, count in report.counts)
+    counts = " · ".join(
+        f"{MARKS[verdict]} {verdict}: **{count}**" for verdict, count in report.counts
+    )
     lines = ["# Separatrix", "", lead_of(report), "", counts, "", "## Claims", ""]
     if report.claims:
         lines += _table(
@@ -48,14 +52,19 @@ def markdown_page(report: Report) -> str:
                 (
                     plain(claim.paper_name),
                     plain(claim.statement),
-                    f"{MARKS[claim.verdict]} {claim.verdict}" + (f" ({plain(claim.place)})" if claim.outside else ""),
+                    f"{MARKS[claim.verdict]} {claim.verdict}"
+                    + (f" ({plain(claim.place)})" if claim.outside else ""),
                     _effects(claim),
                     f"[{plain(claim.study or 'evidence')}](#{claim.anchor})",
                 )
                 for claim in report.claims
             ),
         )
-        lines += [f"- **{plain(name)}**: {plain(citation)}" for _, name, citation in report.papers if citation]
+        lines += [
+            f"- **{plain(name)}**: {plain(citation)}"
+            for _, name, citation in report.papers
+            if citation
+        ]
     else:
         lines.append("No claim was tested.")
     for study in report.studies:
@@ -63,7 +72,12 @@ def markdown_page(report: Report) -> str:
     if report.orphans:
         lines += ["", "## Other claims", *_claims(report.orphans)]
     if report.facts:
-        lines += ["", "## How it was run", "", *(f"- {plain(name)}: {plain(text)}" for name, text in report.facts)]
+        lines += [
+            "",
+            "## How it was run",
+            "",
+            *(f"- {plain(name)}: {plain(text)}" for name, text in report.facts),
+        ]
         if report.history:
             lines += _data(report.history)
     return "\n".join(lines).rstrip() + "\n"
@@ -76,7 +90,14 @@ def _effects(claim: ClaimView) -> str:
 
 
 def _study(study: StudyView) -> list[str]:
-    lines = ["", f'<a id="{study.anchor}"></a>', "", f"## {plain(study.title)}", "", f"{code(study.name)} · {plain(study.summary)}"]
+    lines = [
+        "",
+        f'<a id="{study.anchor}"></a>',
+        "",
+        f"## {plain(study.title)}",
+        "",
+        f"{code(study.name)} · {plain(study.summary)}",
+    ]
     for view in study.figures:
         title = plain(view.figure.title)
         lines += ["", f"### {title}", "", f"![{title}](figures/{view.file})"]
@@ -85,27 +106,56 @@ def _study(study: StudyView) -> list[str]:
     for table in study.tables:
         lines += _data(table)
     if study.notes:
-        lines += ["", "### Notes", "", *(f"- **{plain(severity)}:** {plain(message)}" for severity, message in study.notes)]
+        lines += [
+            "",
+            "### Notes",
+            "",
+            *(f"- **{plain(severity)}:** {plain(message)}" for severity, message in study.notes),
+        ]
     if study.claims:
-        lines += ["", "### Evidence on the claims", *_claims(study.claims), "", "### Conditions", ""]
+        lines += [
+            "",
+            "### Evidence on the claims",
+            *_claims(study.claims),
+            "",
+            "### Conditions",
+            "",
+        ]
         for conditions, place, claims in study.conditions:
             links = ", ".join(f"[{code(claim.id)}](#{claim.anchor})" for claim in claims)
             said = plain(conditions or "The paper states no conditions")
             lines.append(f"- {said} — the experiment: **{plain(place)}** (for {links})")
-    lines += ["", "### Settings and command", "", *(f"- {plain(key)}: {code(value)}" for key, value in study.settings)]
+    lines += [
+        "",
+        "### Settings and command",
+        "",
+        *(f"- {plain(key)}: {code(value)}" for key, value in study.settings),
+    ]
     return [*lines, "", *_block(study.command)]
 
 
 def _claims(claims: Iterable[ClaimView]) -> list[str]:
     lines: list[str] = []
     for claim in claims:
-        citation = f" ({plain(claim.paper_name)}: {plain(claim.citation)})" if claim.citation else ""
-        lines += ["", f'<a id="{claim.anchor}"></a>', "", f"**{MARKS[claim.verdict]} {claim.verdict}** {code(claim.id)}"]
+        citation = (
+            f" ({plain(claim.paper_name)}: {plain(claim.citation)})" if claim.citation else ""
+        )
+        lines += [
+            "",
+            f'<a id="{claim.anchor}"></a>',
+            "",
+            f"**{MARKS[claim.verdict]} {claim.verdict}** {code(claim.id)}",
+        ]
         lines += ["", plain(claim.statement) + citation]
         lines += ["", f"Why: {plain(claim.reason)}"] if claim.reason else []
         lines += ["", plain(claim.place)] if claim.outside else []
         if claim.evidence:
-            lines += ["", *_table(EVIDENCE_COLUMNS, ([plain(each) for each in row] for row in claim.evidence))]
+            lines += [
+                "",
+                *_table(
+                    EVIDENCE_COLUMNS, ([plain(each) for each in row] for row in claim.evidence)
+                ),
+            ]
         else:
             lines += ["", "No evidence was measured."]
     return lines
@@ -113,11 +163,20 @@ def _claims(claims: Iterable[ClaimView]) -> list[str]:
 
 def _data(table: TableView) -> list[str]:
     rows = ([plain(value) for value in row] for row in table.rows)
-    return ["", f"**{plain(table.title)}**", "", *_table([plain(each) for each in table.columns], rows, table.numeric)]
+    return [
+        "",
+        f"**{plain(table.title)}**",
+        "",
+        *_table([plain(each) for each in table.columns], rows, table.numeric),
+    ]
 
 
-def _table(columns: Sequence[str], rows: Iterable[Iterable[str]], numeric: Sequence[bool] = ()) -> list[str]:
-    rule = ["--:" if index < len(numeric) and numeric[index] else "---" for index in range(len(columns))]
+def _table(
+    columns: Sequence[str], rows: Iterable[Iterable[str]], numeric: Sequence[bool] = ()
+) -> list[str]:
+    rule = [
+        "--:" if index < len(numeric) and numeric[index] else "---" for index in range(len(columns))
+    ]
     return ["| " + " | ".join(cells) + " |" for cells in (columns, rule, *rows)] + [""]
 
 

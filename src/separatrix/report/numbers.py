@@ -11,7 +11,8 @@ _PROBABILITY = re.compile(r"(^|[\s(])p([ -]?values?)?($|[\s)])", re.IGNORECASE)
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with a few significant digits; integers in full, numbers just below one with what parts them from one.
+    """A number with a few significant digits; integers in full, numbers just below one with what
+    parts them from one.
 
     >>> [number(each) for each in (0.64157, 1000.0, 12345, 0.9998980, 1.4441e-07, -0.25, None)]
     ['0.6416', '1000', '12,345', '0.9999', '1.44×10⁻⁷', '−0.25', '—']
@@ -133,12 +134,18 @@ def _finite(value: float | None) -> float | None:
 
 
 def _writer(values: list[float]) -> Any:
-    """How to write the numbers of one interval: all with the same decimals where they are of one size."""
+    """How to write the numbers of one interval: all with the same decimals where they are of one
+    size.
+    """
     sizes = [abs(each) for each in values if each != 0]
     alike = len(set(values)) < 2 or all(float(each).is_integer() for each in values)
     if alike or max(sizes) >= 1e6 or max(sizes) < 1e-4:
         return lambda value: number(value, 3)
-    if len({each > 0 for each in values}) == 1 and len(sizes) == len(values) and max(sizes) > 10 * min(sizes):
+    if (
+        len({each > 0 for each in values}) == 1
+        and len(sizes) == len(values)
+        and max(sizes) > 10 * min(sizes)
+    ):
         return lambda value: number(value, 3)
     width = max(values) - min(values)
     exponent = math.floor(math.log10(width))

@@ -1,4 +1,6 @@
-"""How far a run is, by its own account: the sweep that runs now, and the thresholds that its searches have so far."""
+"""How far a run is, by its own account: the sweep that runs now, and the thresholds that its
+searches have so far.
+"""
 
 import dataclasses
 from typing import Any
@@ -9,7 +11,8 @@ from separatrix.report.read import readable
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """A threshold so far: its cell, its interval, the trials spent on it, and whether the search has ended.
+    """A threshold so far: its cell, its interval, the trials spent on it, and whether the search
+    has ended.
 
     >>> Search("signal", "thresholds", "CNN, patches 8", 41.0, 30.0, None, 96, False).text
     '41 [30, —]'
@@ -33,7 +36,8 @@ class Search:
 
 @dataclasses.dataclass(frozen=True)
 class Going:
-    """What a run tells of itself: its studies, the one it is at, how much of which sweep is done, and its thresholds.
+    """What a run tells of itself: its studies, the one it is at, how much of which sweep is done,
+    and its thresholds.
 
     >>> Going(study="signal", what="thresholds", done=3, total=12).share
     0.25
@@ -54,10 +58,18 @@ class Going:
 
     def plain(self) -> dict[str, Any]:
         """As plain values."""
-        now = {"studies": list(self.studies), "study": self.study, "what": self.what, "done": self.done, "total": self.total}
+        now = {
+            "studies": list(self.studies),
+            "study": self.study,
+            "what": self.what,
+            "done": self.done,
+            "total": self.total,
+        }
         return {
             "going": now | {"ended": self.ended},
-            "thresholds": [dataclasses.asdict(each) | {"text": each.text} for each in self.searches],
+            "thresholds": [
+                dataclasses.asdict(each) | {"text": each.text} for each in self.searches
+            ],
         }
 
 
@@ -74,14 +86,33 @@ def going_of(told: dict[str, Any]) -> Going:
         for what, rows in _dict(whats).items():
             for row in rows if isinstance(rows, list) else []:
                 if isinstance(row, dict):
-                    estimate, low, high = (_number(row.get(part)) for part in ("estimate", "low", "high"))
+                    estimate, low, high = (
+                        _number(row.get(part)) for part in ("estimate", "low", "high")
+                    )
                     cell, trials = str(row.get("cell") or ""), int(_number(row.get("trials")) or 0)
-                    searches.append(Search(study, what, cell, estimate, low, high, trials, row.get("settled") is True))
+                    searches.append(
+                        Search(
+                            study,
+                            what,
+                            cell,
+                            estimate,
+                            low,
+                            high,
+                            trials,
+                            row.get("settled") is True,
+                        )
+                    )
     listed = told.get("studies")
     names = tuple(str(each) for each in listed) if isinstance(listed, list) else ()
     done, total = (int(_number(told.get(key)) or 0) for key in ("done", "total"))
     return Going(
-        names, str(told.get("study") or ""), str(told.get("what") or ""), done, total, told.get("ended") is not False, tuple(searches)
+        names,
+        str(told.get("study") or ""),
+        str(told.get("what") or ""),
+        done,
+        total,
+        told.get("ended") is not False,
+        tuple(searches),
     )
 
 

@@ -6,18 +6,18 @@ from typing import Any
 
 from separatrix.engine.store.ledger import explained, write_whole
 from separatrix.report.content import Report, compose
-from separatrix.report.figure.data import csv_of, data_of, table_csv
 from separatrix.report.figure.cache import drawings_of
-from separatrix.report.markdown import markdown_page
+from separatrix.report.figure.data import csv_of, data_of, table_csv
 from separatrix.report.html import html_page
+from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
     """Write `report/index.html` and `report/report.md` into a run folder; the path of the page.
 
-    The page is whole by itself; beside it lie its figures as SVG and the data of figures and tables as CSV. The same claims, outcomes
-    and manifest give the same bytes.
+    The page is whole by itself; beside it lie its figures as SVG and the data of figures and tables
+    as CSV. The same claims, outcomes and manifest give the same bytes.
 
     >>> import json, tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -28,13 +28,20 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     run = read_run(folder)
     report = compose(run)
     views = [view for study in report.studies for view in study.figures]
-    drawn = drawings_of({view.anchor: (view.figure, f"f{index}-") for index, view in enumerate(views)})
+    drawn = drawings_of(
+        {view.anchor: (view.figure, f"f{index}-") for index, view in enumerate(views)}
+    )
     page = html_page(report, drawn)
     target = Path(folder) / "report"
     files = {target / "figures" / view.file: drawn[view.anchor].alone.encode() for view in views}
-    files |= {target / "data" / name: text.encode() for name, text in data_files(run, report).items()}
+    files |= {
+        target / "data" / name: text.encode() for name, text in data_files(run, report).items()
+    }
     # The page last: who sees it finds all that it stands for.
-    files |= {target / "report.md": markdown_page(report).encode(), target / "index.html": page.encode()}
+    files |= {
+        target / "report.md": markdown_page(report).encode(),
+        target / "index.html": page.encode(),
+    }
     with explained(f"make the folder {target}"):
         for parent in sorted({path.parent for path in files}):
             parent.mkdir(exist_ok=True)
@@ -49,7 +56,11 @@ def data_files(run: RunFiles, report: Report) -> dict[str, str]:
     >>> data_files(RunFiles([], {}, {}, []), compose(RunFiles([], {}, {}, [])))
     {}
     """
-    files = {view.data_file: csv_of(data_of(view.figure)) for study in report.studies for view in study.figures}
+    files = {
+        view.data_file: csv_of(data_of(view.figure))
+        for study in report.studies
+        for view in study.figures
+    }
     for study in report.studies:
         tables: list[dict[str, Any]] = run.outcomes[study.name]["tables"]
         files |= {view.file: table_csv(plain) for view, plain in zip(study.tables, tables)}

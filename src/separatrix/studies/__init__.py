@@ -1,13 +1,56 @@
 """Studies: the sweeps, claims and figures that reproduce one theorem or figure."""
 
-from separatrix.studies.claims import PAPERS, Claim, Evidence, Finding, all_of, decide_above, decide_below, register_paper
-from separatrix.studies.outcome import Axis, Figure, Heatmap, Outcome, Picture, Series, TableData, figure_from
+from separatrix.studies.claims import (
+    PAPERS,
+    Claim,
+    Evidence,
+    Finding,
+    all_of,
+    decide_above,
+    decide_below,
+    register_paper,
+)
+from separatrix.studies.outcome import (
+    Axis,
+    Figure,
+    Heatmap,
+    Outcome,
+    Picture,
+    Series,
+    TableData,
+    figure_from,
+)
 from separatrix.studies.registry import STUDIES, find_study
 from separatrix.studies.runner import Job, jobs, plan_jobs, run_jobs, run_shard, split_changes
 from separatrix.studies.study import SCALES, Study, change_settings, seeds_from
 
 __all__ = [
-    "PAPERS", "SCALES", "STUDIES", "Axis", "Claim", "Evidence", "Figure", "Finding", "Heatmap", "Job", "Outcome", "Picture", "Series", "Study",
-    "TableData", "all_of", "change_settings", "decide_above", "decide_below", "figure_from", "find_study", "jobs", "plan_jobs",
-    "register_paper", "run_jobs", "run_shard", "seeds_from", "split_changes",
-]  # fmt: skip
+    "PAPERS",
+    "SCALES",
+    "STUDIES",
+    "Axis",
+    "Claim",
+    "Evidence",
+    "Figure",
+    "Finding",
+    "Heatmap",
+    "Job",
+    "Outcome",
+    "Picture",
+    "Series",
+    "Study",
+    "TableData",
+    "all_of",
+    "change_settings",
+    "decide_above",
+    "decide_below",
+    "figure_from",
+    "find_study",
+    "jobs",
+    "plan_jobs",
+    "register_paper",
+    "run_jobs",
+    "run_shard",
+    "seeds_from",
+    "split_changes",
+]

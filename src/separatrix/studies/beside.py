@@ -9,7 +9,8 @@ T = TypeVar("T")
 
 
 def beside(calculate: Callable[[], T]) -> Callable[[], T]:
-    """Start a calculation in a thread of its own; what is returned waits for its result, or raises what it raised.
+    """Start a calculation in a thread of its own; what is returned waits for its result, or raises
+    what it raised.
 
     The thread does not outlive the program: whoever interrupts a run does not wait for it.
 

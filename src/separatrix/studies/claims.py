@@ -18,9 +18,11 @@ PAPERS = {
 
 
 def register_paper(key: str, citation: str) -> str:
-    """Make a paper, or notes of your own, known, so that claims can be made of its sentences: their ids begin with the key.
+    """Make a paper, or notes of your own, known, so that claims can be made of its sentences: their
+    ids begin with the key.
 
-    The citation, in the form "Authors, Title (Venue Year)", is kept with every finding. Returns the key.
+    The citation, in the form "Authors, Title (Venue Year)", is kept with every finding. Returns the
+    key.
 
     >>> register_paper("neighbours", "Doe & Roe, Do Neighbours Agree? (2026)")
     'neighbours'
@@ -84,7 +86,8 @@ class Bounded(Protocol):
 class Evidence:
     """A number with its interval, what it was measured from, and what it is compared with.
 
-    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a reader needs beside it.
+    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a
+    reader needs beside it.
 
     >>> Evidence("risk", 0.1, 0.08, 0.13, count=24, reference=0.5, baselines={"constant": 0.5}).plain()["high"]
     0.13
@@ -101,7 +104,9 @@ class Evidence:
     baselines: dict[str, float] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, interval: Any, reference: float | None = None, **baselines: float) -> "Evidence":
+    def of(
+        cls, name: str, interval: Any, reference: float | None = None, **baselines: float
+    ) -> "Evidence":
         """From an interval of the inference module."""
         return cls(
             name,
@@ -122,7 +127,8 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A claim with its verdict: what the evidence says, why, and whether the experiment lay inside the paper's conditions.
+    """A claim with its verdict: what the evidence says, why, and whether the experiment lay inside
+    the paper's conditions.
 
     >>> claim = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
     >>> Finding(claim, "undecided", "no trial was run", conditions_met=None).plain()["verdict"]
@@ -172,7 +178,11 @@ def decide_below(interval: Bounded, reference: float) -> Verdict:
     >>> decide_below(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0)
     'refuted'
     """
-    flipped: dict[Verdict, Verdict] = {"supported": "refuted", "refuted": "supported", "undecided": "undecided"}
+    flipped: dict[Verdict, Verdict] = {
+        "supported": "refuted",
+        "refuted": "supported",
+        "undecided": "undecided",
+    }
     return flipped[decide_above(interval, reference)]
 
 

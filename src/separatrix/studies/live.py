@@ -1,6 +1,8 @@
-"""What a run tells while it goes on: one small file in its folder, for `separatrix watch` and `separatrix serve`.
+"""What a run tells while it goes on: one small file in its folder, for `separatrix watch` and
+`separatrix serve`.
 
-Nothing is ever read from it to decide something: it is a courtesy, and where it cannot be written the run goes on.
+Nothing is ever read from it to decide something: it is a courtesy, and where it cannot be written
+the run goes on.
 """
 
 import contextlib
@@ -23,7 +25,8 @@ SHARE = 0.05  # of a run's time that telling may take
 
 
 def tell(lab: Lab, **changes: Any) -> None:
-    """Change some entries of the file; nothing without a folder, and nothing for a shard (several would write over each other).
+    """Change some entries of the file; nothing without a folder, and nothing for a shard (several
+    would write over each other).
 
     >>> import tempfile
     >>> lab = Lab(tempfile.mkdtemp())
@@ -38,7 +41,8 @@ def tell(lab: Lab, **changes: Any) -> None:
 
 
 def told(folder: Any) -> dict[str, Any]:
-    """What a run's folder tells of the run that goes on; nothing where there is no such file, or none that can be read.
+    """What a run's folder tells of the run that goes on; nothing where there is no such file, or
+    none that can be read.
 
     >>> told("no-such-folder")
     {}
@@ -52,7 +56,8 @@ def told(folder: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def telling(lab: Lab, studies: list[str]) -> Iterator[None]:
-    """While studies run: the file says which there are, how far the sweep is that runs now, and in the end that all has ended.
+    """While studies run: the file says which there are, how far the sweep is that runs now, and in
+    the end that all has ended.
 
     >>> import tempfile
     >>> lab = Lab(tempfile.mkdtemp())
@@ -93,12 +98,22 @@ class Searches:
     lab: Lab
     what: str
     _next: float = dataclasses.field(default=-math.inf, init=False)
-    _known: dict[Hashable, tuple[int, Threshold]] = dataclasses.field(default_factory=dict, init=False)
+    _known: dict[Hashable, tuple[int, Threshold]] = dataclasses.field(
+        default_factory=dict, init=False
+    )
 
-    def show(self, counts: Mapping[Hashable, int], estimate: Any, settled: Any, last: bool = False) -> None:
-        """Tell every threshold: `counts` are the trials spent on each, `estimate(name)` computes one, `settled(name)` is why it is final, or None."""
+    def show(
+        self, counts: Mapping[Hashable, int], estimate: Any, settled: Any, last: bool = False
+    ) -> None:
+        """Tell every threshold: `counts` are the trials spent on each, `estimate(name)` computes
+        one, `settled(name)` is why it is final, or None.
+        """
         begin = time.monotonic()
-        if self.lab.ledger is None or self.lab.shard is not None or (begin < self._next and not last):
+        if (
+            self.lab.ledger is None
+            or self.lab.shard is not None
+            or (begin < self._next and not last)
+        ):
             return
         rows = []
         for name, count in counts.items():
@@ -108,7 +123,14 @@ class Searches:
                 self._known[name] = count, estimate(name)
             found = self._known[name][1]
             ends = {part: _finite(getattr(found, part)) for part in ("estimate", "low", "high")}
-            rows.append({"cell": label_of(name), **ends, "trials": count, "settled": settled(name) is not None})
+            rows.append(
+                {
+                    "cell": label_of(name),
+                    **ends,
+                    "trials": count,
+                    "settled": settled(name) is not None,
+                }
+            )
         before = told(self.lab.ledger.folder)
         study, kept = before.get("study") or "", before.get("thresholds")
         kept = kept if isinstance(kept, dict) else {}
@@ -126,10 +148,16 @@ def label_of(name: Any) -> str:
     'CNN, patches 8'
     """
     if dataclasses.is_dataclass(name) and not isinstance(name, type):
-        return label_of_fields({field.name: getattr(name, field.name) for field in dataclasses.fields(name)})
+        return label_of_fields(
+            {field.name: getattr(name, field.name) for field in dataclasses.fields(name)}
+        )
     if isinstance(name, tuple):
         fields = getattr(name, "_fields", None)
-        return label_of_fields(dict(zip(fields, name))) if fields else ", ".join(label_of(each) for each in name)
+        return (
+            label_of_fields(dict(zip(fields, name)))
+            if fields
+            else ", ".join(label_of(each) for each in name)
+        )
     return str(name)
 
 
@@ -139,7 +167,10 @@ def label_of_fields(fields: Mapping[str, Any]) -> str:
     >>> label_of_fields({"network": "CNN", "patches": 8})
     'CNN, patches 8'
     """
-    named = (f"{key} {each:g}" if isinstance(each, int | float) else label_of(each) for key, each in fields.items())
+    named = (
+        f"{key} {each:g}" if isinstance(each, int | float) else label_of(each)
+        for key, each in fields.items()
+    )
     return ", ".join(part for part in named if part)
 
 

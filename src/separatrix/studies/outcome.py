@@ -12,9 +12,9 @@ from separatrix.studies.claims import Finding
 class Series:
     """Points of one kind in a figure, with their intervals.
 
-    `role` says what they are: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law" or
-    "bound" (a line from theory), "baseline" (a line to compare with). `seeds` is how many trials, one a seed, each point rests on, where
-    that is known.
+    `role` says what they are: "measured" (points with intervals, joined), "samples" (single seeds,
+    scattered), "law" or "bound" (a line from theory), "baseline" (a line to compare with). `seeds`
+    is how many trials, one a seed, each point rests on, where that is known.
 
     >>> Series("CNN", x=(1.0, 2.0), y=(0.1, 0.2)).role
     'measured'
@@ -43,7 +43,8 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A figure as data: drawn on demand, and downloadable. Text on the x axis makes it a figure of categories.
+    """A figure as data: drawn on demand, and downloadable. Text on the x axis makes it a figure of
+    categories.
 
     >>> Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()).name
     'risk'
@@ -59,7 +60,8 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Picture(Figure):
-    """A figure of small pictures, one above the other with a label each: `strips` are rows of pixels of (red, green, blue) in 0 to 255.
+    """A figure of small pictures, one above the other with a label each: `strips` are rows of
+    pixels of (red, green, blue) in 0 to 255.
 
     >>> dots = Picture("p", "Patches", Axis(""), Axis(""), (), "", ("one",), ((((255, 0, 0), (0, 0, 0)),),))
     >>> figure_from(_clean(dataclasses.asdict(dots))) == dots
@@ -74,8 +76,9 @@ class Picture(Figure):
 class Heatmap:
     """A figure of one number over two lists: a grid of coloured cells with their texts.
 
-    `columns` and `rows` are the ticks of x and y (the first row stands at the bottom); `values`, row by row, give the colours, None
-    where nothing is known; `texts` stand in the cells; `hatched` marks cells whose value is only a bound. `z` is what is shown.
+    `columns` and `rows` are the ticks of x and y (the first row stands at the bottom); `values`,
+    row by row, give the colours, None where nothing is known; `texts` stand in the cells; `hatched`
+    marks cells whose value is only a bound. `z` is what is shown.
 
     >>> cells = Heatmap("map", "Map", Axis("r"), Axis("g"), Axis("m*", log=True), (1, 2), (1,), ((3.0, None),), (("3", "?"),), ((False, True),))
     >>> cells.values[0][0], figure_from(_clean(dataclasses.asdict(cells))) == cells
@@ -145,19 +148,50 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
     """
     if "hatched" in plain:
         parts: dict[str, Any] = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
-        parts |= {key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")}
+        parts |= {
+            key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")
+        }
         parts |= {key: tuple(plain[key]) for key in ("columns", "rows")}
         return Heatmap(plain["name"], plain["title"], caption=plain["caption"], **parts)
     if "strips" in plain:
-        strips: Any = tuple(tuple(tuple(tuple(pixel) for pixel in row) for row in strip) for strip in plain["strips"])
-        if not all(len(row) == len(strip[0]) and len(pixel) == 3 and all(isinstance(c, int) and 0 <= c <= 255 for c in pixel)
-                   for strip in strips for row in strip for pixel in row) or len(strips) != len(plain["labels"]):  # fmt: skip
-            raise TypeError("strips must be rows of equal length of three numbers from 0 to 255, with a label each")
+        strips: Any = tuple(
+            tuple(tuple(tuple(pixel) for pixel in row) for row in strip)
+            for strip in plain["strips"]
+        )
+        if not all(
+            len(row) == len(strip[0])
+            and len(pixel) == 3
+            and all(isinstance(c, int) and 0 <= c <= 255 for c in pixel)
+            for strip in strips
+            for row in strip
+            for pixel in row
+        ) or len(strips) != len(plain["labels"]):
+            raise TypeError(
+                "strips must be rows of equal length of three numbers from 0 to 255, with a label each"
+            )
         axes = Axis(**plain["x"]), Axis(**plain["y"])
-        return Picture(plain["name"], plain["title"], *axes, (), plain["caption"], tuple(plain["labels"]), strips)
-    listed: list[dict[str, Any]] = [{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()} for each in plain["series"]]
+        return Picture(
+            plain["name"],
+            plain["title"],
+            *axes,
+            (),
+            plain["caption"],
+            tuple(plain["labels"]),
+            strips,
+        )
+    listed: list[dict[str, Any]] = [
+        {k: tuple(v) if isinstance(v, list) else v for k, v in each.items()}
+        for each in plain["series"]
+    ]
     series = tuple(Series(**each) for each in listed)
-    return Figure(plain["name"], plain["title"], Axis(**plain["x"]), Axis(**plain["y"]), series, plain["caption"])
+    return Figure(
+        plain["name"],
+        plain["title"],
+        Axis(**plain["x"]),
+        Axis(**plain["y"]),
+        series,
+        plain["caption"],
+    )
 
 
 def _clean(item: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 from separatrix.errors import UnknownNameError
 from separatrix.studies.study import Study
 
-# Where each study lives. A study is imported when it is asked for: together they take longer to import than a small run needs.
+# Where each study lives. A study is imported when it is asked for: together they take longer to
+# import than a small run needs.
 PLACES = {
     "signal-first": "signal_first.study:SignalFirst",
     "signal": "signal.study:SignalStudy",
@@ -36,7 +37,9 @@ class Studies(Mapping[str, Study[Any]]):
     def __getitem__(self, name: str) -> Study[Any]:
         if name not in self._found:
             module, _, kind = PLACES[name].partition(":")
-            self._found[name] = getattr(importlib.import_module(f"separatrix.studies.{module}"), kind)()
+            self._found[name] = getattr(
+                importlib.import_module(f"separatrix.studies.{module}"), kind
+            )()
         return self._found[name]
 
     def __iter__(self) -> Iterator[str]:

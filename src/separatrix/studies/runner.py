@@ -26,9 +26,13 @@ def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, s
         path, equals, text = change.partition("=")
         study, dot, setting = path.strip().rpartition(".")
         if not equals or not setting:
-            raise SeparatrixError(f"a change must have the form study.setting=value, got {change!r}")
+            raise SeparatrixError(
+                f"a change must have the form study.setting=value, got {change!r}"
+            )
         if not dot and len(names) > 1:
-            raise SeparatrixError(f"with several studies a change must name its study, as in {names[0]}.{change}")
+            raise SeparatrixError(
+                f"with several studies a change must name its study, as in {names[0]}.{change}"
+            )
         study = study if dot else names[0]
         if study not in out:
             raise UnknownNameError("study in this run", study, out)
@@ -48,7 +52,9 @@ class Job:
     settings: Any
 
 
-def jobs(names: list[str], scale: str, seed: int = 0, changes: list[str] | None = None) -> list[Job]:
+def jobs(
+    names: list[str], scale: str, seed: int = 0, changes: list[str] | None = None
+) -> list[Job]:
     """The studies of a run with their settings resolved, before anything runs.
 
     >>> jobs(["pattern-readout"], "quick", changes=["windows=2,3"])[0].settings.windows
@@ -56,7 +62,9 @@ def jobs(names: list[str], scale: str, seed: int = 0, changes: list[str] | None 
     """
     studies = [find_study(name) for name in names]
     sorted_changes = split_changes(changes or [], names)
-    return [Job(study, study.settings(scale, seed, sorted_changes[study.name])) for study in studies]
+    return [
+        Job(study, study.settings(scale, seed, sorted_changes[study.name])) for study in studies
+    ]
 
 
 def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
@@ -66,13 +74,17 @@ def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
     >>> plan_jobs(jobs(["signal-first"], "quick"), Lab())["signal-first"].trials
     36
     """
-    return {job.study.name: lab.plan(sum(job.study.sweeps(job.settings).values(), Sweep(()))) for job in run}
+    return {
+        job.study.name: lab.plan(sum(job.study.sweeps(job.settings).values(), Sweep(())))
+        for job in run
+    }
 
 
 def expect_job(job: Job, lab: Lab) -> None:
     """Tell the laboratory what a study will probably run, so that idle workers compile it ahead.
 
-    For quick runs, which mostly wait for compilers; the sweeps of larger scales take up to half a minute to be built.
+    For quick runs, which mostly wait for compilers; the sweeps of larger scales take up to half a
+    minute to be built.
 
     >>> from separatrix.engine import Lab
     >>> expect_job(jobs(["signal-first"], "quick")[0], Lab(workers=0))
@@ -82,7 +94,8 @@ def expect_job(job: Job, lab: Lab) -> None:
 
 
 def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> list[dict[str, Any]]:
-    """Run studies one after another; write outcomes and claims as they come, so that an interrupted run keeps them.
+    """Run studies one after another; write outcomes and claims as they come, so that an interrupted
+    run keeps them.
 
     >>> import tempfile
     >>> from separatrix.engine import Lab
@@ -105,10 +118,20 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
                     expect_job(job, lab)
                 outcome = job.study.conclude(lab, job.settings).plain()
                 about = {"scale": scale, "seed": seed, "command": command}
-                head = {"study": job.study.name, "title": job.study.title, "summary": job.study.summary, **about}
+                head = {
+                    "study": job.study.name,
+                    "title": job.study.title,
+                    "summary": job.study.summary,
+                    **about,
+                }
                 settings = json.loads(json.dumps(dataclasses.asdict(job.settings)))
-                write_json(folder / "outcomes" / f"{job.study.name}.json", head | {"settings": settings} | outcome)
-                claims += [finding | {"study": job.study.name, **about} for finding in outcome["findings"]]
+                write_json(
+                    folder / "outcomes" / f"{job.study.name}.json",
+                    head | {"settings": settings} | outcome,
+                )
+                claims += [
+                    finding | {"study": job.study.name, **about} for finding in outcome["findings"]
+                ]
         write_json(folder / "claims.json", claims)
         _forget_others(folder / "outcomes", {job.study.name for job in run})
     finally:
@@ -117,10 +140,11 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
 
 
 def run_shard(run: list[Job], lab: Lab) -> dict[str, int]:
-    """Run a shard's share of studies, as far as that goes without waiting; for each study how many trials of other shards are missing.
+    """Run a shard's share of studies, as far as that goes without waiting; for each study how many
+    trials of other shards are missing.
 
-    What a study asks for next may depend on what came before, so a study stops at the first sweep that is not whole. Verdicts are
-    for the run without a shard that comes last.
+    What a study asks for next may depend on what came before, so a study stops at the first sweep
+    that is not whole. Verdicts are for the run without a shard that comes last.
 
     >>> import tempfile
     >>> from separatrix.engine import Lab, Shard

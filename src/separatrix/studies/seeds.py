@@ -1,7 +1,8 @@
 """Intervals over a handful of seeds.
 
-A bootstrap never leaves the range of its sample, and four seeds all lie on one side of the truth in one case of eight. Student's t knows
-how little few seeds say; it is exact for normal values, and accuracies on thousands of test rows are close to that.
+A bootstrap never leaves the range of its sample, and four seeds all lie on one side of the truth in
+one case of eight. Student's t knows how little few seeds say; it is exact for normal values, and
+accuracies on thousands of test rows are close to that.
 """
 
 import dataclasses
@@ -20,7 +21,11 @@ def mean_over_seeds(values: np.ndarray, level: float = 0.95) -> Interval:
     0.72 [0.6856, 0.7544]
     """
     sample = _checked("values", values)
-    half = special.stdtrit(sample.size - 1, 0.5 + level / 2) * sample.std(ddof=1) / np.sqrt(sample.size)
+    half = (
+        special.stdtrit(sample.size - 1, 0.5 + level / 2)
+        * sample.std(ddof=1)
+        / np.sqrt(sample.size)
+    )
     return _interval(float(sample.mean()), float(half), level, "Student's t", sample.size)
 
 

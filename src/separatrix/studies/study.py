@@ -21,8 +21,8 @@ SettingsT = TypeVar("SettingsT")
 class Study(abc.ABC, Generic[SettingsT]):
     """The sweeps, claims and figures that reproduce one theorem or figure.
 
-    A study has a `name`, a `title`, a one-sentence `summary`, its `claims`, and for each scale its settings: a frozen dataclass of
-    plain values that `--set` can change.
+    A study has a `name`, a `title`, a one-sentence `summary`, its `claims`, and for each scale its
+    settings: a frozen dataclass of plain values that `--set` can change.
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches
@@ -35,15 +35,21 @@ class Study(abc.ABC, Generic[SettingsT]):
     claims: ClassVar[tuple[Claim, ...]]
     scales: ClassVar[dict[str, Any]]
 
-    def settings(self, scale: str, seed: int = 0, changes: dict[str, str] | None = None) -> SettingsT:
+    def settings(
+        self, scale: str, seed: int = 0, changes: dict[str, str] | None = None
+    ) -> SettingsT:
         """The settings of a scale, with changes given as text (as `--set` does)."""
         check_choice("a study", "scale", scale, SCALES)
         if "seed" in (changes or {}):
             raise SeparatrixError("the seed of a run is set with --seed, not with --set")
-        return change_settings(dataclasses.replace(self.scales[scale], seed=seed), changes or {}, self.name)
+        return change_settings(
+            dataclasses.replace(self.scales[scale], seed=seed), changes or {}, self.name
+        )
 
     def sweeps(self, settings: SettingsT) -> dict[str, Sweep]:
-        """The sweeps that the study will run, by name; for an adaptive study, the most that it may run."""
+        """The sweeps that the study will run, by name; for an adaptive study, the most that it may
+        run.
+        """
         del settings
         return {}
 
@@ -53,7 +59,8 @@ class Study(abc.ABC, Generic[SettingsT]):
 
 
 def seeds_from(seed: int, count: int, purpose: int = 0) -> range:
-    """`count` seeds of the run with this `--seed`; seeds of different purposes (0 results, 1 tuning) never meet.
+    """`count` seeds of the run with this `--seed`; seeds of different purposes (0 results, 1
+    tuning) never meet.
 
     >>> seeds_from(2, 3)
     range(2000000, 2000003)
@@ -90,24 +97,42 @@ def change_settings(settings: Any, changes: dict[str, str], owner: str) -> Any:
 def _read(text: str, now: Any, name: str, owner: str) -> Any:
     if isinstance(now, str):
         return text
-    words = {bool: "true or false", int: "an integer", float: "a number", tuple: "a list such as 1,2,3"}
+    words = {
+        bool: "true or false",
+        int: "an integer",
+        float: "a number",
+        tuple: "a list such as 1,2,3",
+    }
     kinds = {type(each) for each in now} if isinstance(now, tuple) else {type(now)}
     bare = text.strip()
     try:
         if isinstance(now, tuple):
             bare = bare.strip("()[]").rstrip(", ")
-            given = [part.strip(" '\"") for part in bare.split(",")] if kinds == {str} else _literal(f"({bare},)")
+            given = (
+                [part.strip(" '\"") for part in bare.split(",")]
+                if kinds == {str}
+                else _literal(f"({bare},)")
+            )
             read: Any = tuple(_fitted(each, kinds) for each in given)
         else:
-            read = _fitted({"true": True, "false": False}.get(bare.lower()) if bool in kinds else _literal(bare), kinds)
+            read = _fitted(
+                {"true": True, "false": False}.get(bare.lower())
+                if bool in kinds
+                else _literal(bare),
+                kinds,
+            )
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, OverflowError):
-        raise SeparatrixError(f"the setting `{name}` of {owner} must be {words[type(now)]}, got {shown(text)}") from None
+        raise SeparatrixError(
+            f"the setting `{name}` of {owner} must be {words[type(now)]}, got {shown(text)}"
+        ) from None
     return read
 
 
 def _literal(text: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as 1if: the error says it better
+        warnings.simplefilter(
+            "ignore", SyntaxWarning
+        )  # of texts such as 1if: the error says it better
         return ast.literal_eval(text)
 
 
@@ -115,6 +140,10 @@ def _fitted(item: Any, kinds: set[type]) -> Any:
     """A value that has one of the types that the setting has, or a ValueError."""
     if type(item) is int and int not in kinds and float in kinds:
         item = float(item)
-    if type(item) not in kinds or (isinstance(item, float) and not math.isfinite(item)) or item == "":
+    if (
+        type(item) not in kinds
+        or (isinstance(item, float) and not math.isfinite(item))
+        or item == ""
+    ):
         raise ValueError(item)
     return item

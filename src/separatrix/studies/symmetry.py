@@ -1,9 +1,11 @@
 """Symmetries: whether training commutes with transforming the inputs, as a number.
 
-A network with a learner is equivariant under a group when training on transformed data from a transformed start gives the
-transformed predictor. The gap is the relative distance between the two predictors on fresh inputs: rounding for an equivariant
-pair, of order one for another. Gaps are measured in float64: in float32 rounding carries now and then a row over a kink of the activation,
-the gradient jumps, and at the full scale's sizes even gradient descent on the FCN seemed to break its symmetry (a median gap of .2).
+A network with a learner is equivariant under a group when training on transformed data from a
+transformed start gives the transformed predictor. The gap is the relative distance between the two
+predictors on fresh inputs: rounding for an equivariant pair, of order one for another. Gaps are
+measured in float64: in float32 rounding carries now and then a row over a kink of the activation,
+the gradient jumps, and at the full scale's sizes even gradient descent on the FCN seemed to break
+its symmetry (a median gap of .2).
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +27,8 @@ GROUPS = {
     "patchwise": "an orthogonal map in each patch, and permutations of patches",
     "shared": "one orthogonal map for all patches",
 }
-# Where a group acts on a network's weights; elsewhere the start is left as it is, and the gap shows the difference.
+# Where a group acts on a network's weights; elsewhere the start is left as it is, and the gap shows
+# the difference.
 ACTS = {"full": set(GROUPS), "local": {"patchwise", "shared"}, "shared": {"shared"}}
 EQUIVARIANT = 0.01  # rounding stays far below, a broken symmetry lies far above
 
@@ -52,12 +55,16 @@ def draw_element(group: str, patches: int, dimension: int, rng: np.random.Genera
         return np.kron(np.eye(patches), haar(dimension))
     out, order = np.zeros((size, size)), rng.permutation(patches)
     for target, source in enumerate(order):
-        out[target * dimension : (target + 1) * dimension, source * dimension : (source + 1) * dimension] = haar(dimension)
+        out[
+            target * dimension : (target + 1) * dimension,
+            source * dimension : (source + 1) * dimension,
+        ] = haar(dimension)
     return out
 
 
 def transform_params(network: Network, params: Params, element: np.ndarray, group: str) -> Params:
-    """The start that belongs to transformed inputs: every unit's weights moved by the same map, where the group acts on them.
+    """The start that belongs to transformed inputs: every unit's weights moved by the same map,
+    where the group acts on them.
 
     >>> from separatrix.networks import FCN
     >>> params = Params(jnp.ones((1, 2, 4)))
@@ -72,16 +79,27 @@ def transform_params(network: Network, params: Params, element: np.ndarray, grou
         return params._replace(weights=params.weights @ q.T)
     if network.connectivity == "shared":
         return params._replace(weights=params.weights @ q[:span, :span].T)
-    blocks = q.reshape(groups, span, groups, span)  # to patch, to coordinate, from patch, from coordinate
+    blocks = q.reshape(
+        groups, span, groups, span
+    )  # to patch, to coordinate, from patch, from coordinate
     moved = params._replace(weights=jnp.einsum("asbt,bft->afs", blocks, params.weights))
-    order = jnp.argmax(jnp.square(blocks).sum((1, 3)), axis=1)  # the patch that each patch came from: its units come along
+    order = jnp.argmax(
+        jnp.square(blocks).sum((1, 3)), axis=1
+    )  # the patch that each patch came from: its units come along
     if params.bias is not None:
         moved = moved._replace(bias=params.bias[order])
-    return moved if params.readout is None or network.readout == "pooled" else moved._replace(readout=params.readout[order])
+    return (
+        moved
+        if params.readout is None or network.readout == "pooled"
+        else moved._replace(readout=params.readout[order])
+    )
 
 
-def trained_scores(network: Network, learner: Learner, shape: tuple[int, int]) -> Callable[..., Any]:
-    """A compiled function from a start, training data and test inputs to the trained network's scores on the test inputs.
+def trained_scores(
+    network: Network, learner: Learner, shape: tuple[int, int]
+) -> Callable[..., Any]:
+    """A compiled function from a start, training data and test inputs to the trained network's
+    scores on the test inputs.
 
     >>> from separatrix.networks import CNN
     >>> network = CNN(field=1)
@@ -97,7 +115,12 @@ def trained_scores(network: Network, learner: Learner, shape: tuple[int, int]) -
         rows = Rows(layout.windows.patches(x), y, jnp.full(len(y), 1.0 / len(y)))
 
         def loss(now: Params, step: Any) -> dict[str, Any]:
-            return {"loss": empirical_loss(learner, network_at(learner, network, step), layout, now, rows), "risk": jnp.zeros(())}
+            return {
+                "loss": empirical_loss(
+                    learner, network_at(learner, network, step), layout, now, rows
+                ),
+                "risk": jnp.zeros(()),
+            }
 
         run = descend(learner, network, layout, params, lambda step: rows, loss, [0, learner.steps])
         return network.scores(run.params, layout.windows.patches(test), layout)
@@ -116,7 +139,8 @@ def equivariance_gaps(
 ) -> dict[str, list[float]]:
     """The equivariance gap of a network with a learner under each group, once for every seed.
 
-    The task's inputs are (patches, channels); local and shared networks look at one patch at a time (`field=1`).
+    The task's inputs are (patches, channels); local and shared networks look at one patch at a time
+    (`field=1`).
 
     >>> import separatrix as sx
     >>> gaps = equivariance_gaps(sx.SignalTask(3, 2, 0.3), sx.FCN(width=3), sx.Learner(rate=0.5, steps=5), samples=30, seeds=[0])
@@ -128,17 +152,35 @@ def equivariance_gaps(
     for name in names:
         check_choice("equivariance_gaps", "groups", name, GROUPS)
     if len(task.shape) != 2:
-        raise ParameterError("equivariance_gaps", "task", "one whose inputs are (patches, channels)", task.shape)
+        raise ParameterError(
+            "equivariance_gaps", "task", "one whose inputs are (patches, channels)", task.shape
+        )
     if network.connectivity != "full" and network.field not in (1, (1,)):
-        raise ParameterError("equivariance_gaps", "network", "fully connected or with field 1, a patch at a time", network.field)
+        raise ParameterError(
+            "equivariance_gaps",
+            "network",
+            "fully connected or with field 1, a patch at a time",
+            network.field,
+        )
     if learner.oracle != "empirical" or learner.batch:
-        raise ParameterError("equivariance_gaps", "learner", "one that uses the whole training set at each step", learner.oracle)
+        raise ParameterError(
+            "equivariance_gaps",
+            "learner",
+            "one that uses the whole training set at each step",
+            learner.oracle,
+        )
     with jax.enable_x64(True):
         return _gaps(task, network, learner, samples, seeds, names, test)
 
 
 def _gaps(
-    task: Task, network: Network, learner: Learner, samples: int, seeds: Iterable[int], names: list[str], test: int
+    task: Task,
+    network: Network,
+    learner: Learner,
+    samples: int,
+    seeds: Iterable[int],
+    names: list[str],
+    test: int,
 ) -> dict[str, list[float]]:
     patches, dimension = task.shape
     train = trained_scores(network, learner, (patches, dimension))
@@ -149,16 +191,22 @@ def _gaps(
         drawn = task.draw(named(key, "train"), samples, truth)
         fresh = task.draw(named(key, "test"), test, truth).x
         start = network.init(named(key, "init"), task.shape)
-        x, y, fresh, start = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), (drawn.x, drawn.y, fresh, start))
+        x, y, fresh, start = jax.tree.map(
+            lambda leaf: jnp.asarray(leaf, jnp.float64), (drawn.x, drawn.y, fresh, start)
+        )
         plain = train(start, x, y, fresh)
         for name in names:
-            element = draw_element(name, patches, dimension, np.random.default_rng([seed, list(GROUPS).index(name)]))
+            element = draw_element(
+                name, patches, dimension, np.random.default_rng([seed, list(GROUPS).index(name)])
+            )
             q = jnp.asarray(element, x.dtype)
 
             def moved(inputs: Any, q: Any = q) -> Any:
                 return (inputs.reshape(len(inputs), -1) @ q.T).reshape(inputs.shape)
 
-            turned = train(transform_params(network, start, element, name), moved(x), y, moved(fresh))
+            turned = train(
+                transform_params(network, start, element, name), moved(x), y, moved(fresh)
+            )
             # Networks that answer 0 everywhere on both sides agree.
             size = jnp.maximum(jnp.maximum(jnp.linalg.norm(plain), jnp.linalg.norm(turned)), 1e-30)
             gaps[name].append(float(jnp.linalg.norm(turned - plain) / size))

@@ -17,7 +17,8 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclasses.dataclass(frozen=True)
 class Tunable(Generic[Option]):
-    """A learner that is to be tuned: how a trial is made of an option, a sample size and a seed, and where its threshold is searched.
+    """A learner that is to be tuned: how a trial is made of an option, a sample size and a seed,
+    and where its threshold is searched.
 
     >>> Tunable(lambda option, samples, seed: None, lambda row: True, SearchPlan(2, 64)).plan.maximum
     64
@@ -30,8 +31,9 @@ class Tunable(Generic[Option]):
 
 @dataclasses.dataclass(frozen=True)
 class Choice(Generic[Option]):
-    """The option that was chosen, the mean risk of every option that was tried (none where there was nothing to choose), and the rough
-    threshold about which they were tried: a good place for the search that follows to begin.
+    """The option that was chosen, the mean risk of every option that was tried (none where there
+    was nothing to choose), and the rough threshold about which they were tried: a good place for
+    the search that follows to begin.
 
     >>> Choice("slow", {"slow": 0.1, "fast": 0.2}).option
     'slow'
@@ -42,23 +44,32 @@ class Choice(Generic[Option]):
     about: float | None = None
 
     def begin(self, plan: SearchPlan) -> SearchPlan:
-        """The plan of the search that follows: it begins where the rough threshold is, if there is one.
+        """The plan of the search that follows: it begins where the rough threshold is, if there is
+        one.
 
         >>> Choice("slow", {}, about=20.0).begin(SearchPlan(2, 64)).start
         20.0
         """
         if self.about is None:
             return plan
-        return dataclasses.replace(plan, start=float(min(max(self.about, plan.minimum), plan.maximum)))
+        return dataclasses.replace(
+            plan, start=float(min(max(self.about, plan.minimum), plan.maximum))
+        )
 
 
 def tune_all(
-    lab: Lab, learners: Mapping[Name, Tunable[Option]], options: Sequence[Option], seeds: range, factors: Sequence[float], batch: int
+    lab: Lab,
+    learners: Mapping[Name, Tunable[Option]],
+    options: Sequence[Option],
+    seeds: range,
+    factors: Sequence[float],
+    batch: int,
 ) -> dict[Name, Choice[Option]]:
     """The best option for every learner; the first option is the untuned one and wins ties.
 
-    First the threshold of the untuned option is found roughly; then every option is tried at `factors` times that size, on the same
-    seeds, and the lowest mean risk wins. With a single option nothing is run.
+    First the threshold of the untuned option is found roughly; then every option is tried at
+    `factors` times that size, on the same seeds, and the lowest mean risk wins. With a single
+    option nothing is run.
 
     >>> tune_all(Lab(), {"CNN": Tunable(lambda *_: None, bool, SearchPlan(2, 64))}, ["only"], range(1), (1.0,), 8)["CNN"].option
     'only'
@@ -76,24 +87,42 @@ def tune_all(
     }
     starts = find_thresholds(lab, rough, "tuning: rough thresholds", batch)
     grids = {
-        name: grid_of(learners[name], options, seeds, factors, scale_of(starts[name].threshold)) for name in learners if name in starts
+        name: grid_of(learners[name], options, seeds, factors, scale_of(starts[name].threshold))
+        for name in learners
+        if name in starts
     }
-    table = lab.run(Sweep(tuple(trial for grid in grids.values() for sweep in grid.values() for trial in sweep)), "tuning: grid")
-    risk = {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()} if len(table) else {}
+    table = lab.run(
+        Sweep(
+            tuple(trial for grid in grids.values() for sweep in grid.values() for trial in sweep)
+        ),
+        "tuning: grid",
+    )
+    risk = (
+        {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()}
+        if len(table)
+        else {}
+    )
     chosen = {name: Choice(options[0], {}) for name in learners}
     for name, grid in grids.items():
         scores = {}
         for option, sweep in grid.items():
             risks = [risk[trial.identity] for trial in sweep if trial.identity in risk]
             scores[option] = float(np.mean(risks)) if risks else math.inf
-        chosen[name] = Choice(min(scores, key=lambda option: scores[option]), scores, scale_of(starts[name].threshold))
+        chosen[name] = Choice(
+            min(scores, key=lambda option: scores[option]), scores, scale_of(starts[name].threshold)
+        )
     return chosen
 
 
 def grid_of(
-    learner: Tunable[Option], options: Sequence[Option], seeds: range, factors: Sequence[float], about: float
+    learner: Tunable[Option],
+    options: Sequence[Option],
+    seeds: range,
+    factors: Sequence[float],
+    about: float,
 ) -> dict[Option, Sweep]:
-    """The trials on which options are compared: sizes `factors` times `about`, kept within the search's range.
+    """The trials on which options are compared: sizes `factors` times `about`, kept within the
+    search's range.
 
     >>> import separatrix as sx
     >>> def trial(rate, samples, seed):
@@ -105,7 +134,13 @@ def grid_of(
     low, high = int(learner.plan.minimum), int(learner.plan.maximum)
     sizes = sorted({max(low, min(high, round(factor * about))) for factor in factors})
     return {
-        option: Sweep(tuple(trial for samples in sizes for trial in learner.trial(option, samples, seeds[0]).at_seeds(seeds)))
+        option: Sweep(
+            tuple(
+                trial
+                for samples in sizes
+                for trial in learner.trial(option, samples, seeds[0]).at_seeds(seeds)
+            )
+        )
         for option in options
     }
 
@@ -117,4 +152,11 @@ def scale_of(threshold: Threshold) -> float:
     >>> scale_of(estimate_threshold([Tally(64, 12, 12)])) < 64
     True
     """
-    return next((value for value in (threshold.estimate, threshold.low, threshold.high) if math.isfinite(value) and value > 0), 2.0)
+    return next(
+        (
+            value
+            for value in (threshold.estimate, threshold.low, threshold.high)
+            if math.isfinite(value) and value > 0
+        ),
+        2.0,
+    )

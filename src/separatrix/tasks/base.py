@@ -12,7 +12,8 @@ from separatrix.streams import named
 
 
 class Sample(NamedTuple):
-    """Inputs and their labels; `weight` is the probability of each row where the rows are a whole population.
+    """Inputs and their labels; `weight` is the probability of each row where the rows are a whole
+    population.
 
     >>> Sample(x=[[1.0]], y=[1.0]).weight is None
     True
@@ -26,8 +27,8 @@ class Sample(NamedTuple):
 class Task(Spec):
     """A distribution over labelled inputs, with known structure.
 
-    A task of your own needs `shape` and `draw`; the rest has defaults. Inputs are (rows, length, channels) or (rows, height,
-    width, channels); labels are ±1.
+    A task of your own needs `shape` and `draw`; the rest has defaults. Inputs are (rows, length,
+    channels) or (rows, height, width, channels); labels are ±1.
 
     >>> import jax, jax.numpy as jnp, separatrix as sx
     >>> class Majority(sx.Task):
@@ -51,25 +52,32 @@ class Task(Spec):
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         """`rows` labelled inputs given the hidden truth.
 
-        `within` is this task at the sizes that arrays must have; where it is larger than the task itself, the surplus entries
-        are zero and the rest is what it would be without padding. A task without `size` fields ignores it.
+        `within` is this task at the sizes that arrays must have; where it is larger than the task
+        itself, the surplus entries are zero and the rest is what it would be without padding. A
+        task without `size` fields ignores it.
         """
 
     def truth(self, key: Key[Array, ""], within: Any = None) -> Any:
-        """What is hidden from the learner and fixed within a trial (the signal vector, the order of the bits)."""
+        """What is hidden from the learner and fixed within a trial (the signal vector, the order of
+        the bits).
+        """
         del key, within
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Stored arrays that rows are drawn from, such as the images of a data set; the same objects at every call.
+        """Stored arrays that rows are drawn from, such as the images of a data set; the same
+        objects at every call.
 
-        A program takes them once for all trials of a batch. What they are must be part of the task's identity (see
-        `separatrix.data.pinned`), so that a ledger never mixes rows of different data.
+        A program takes them once for all trials of a batch. What they are must be part of the
+        task's identity (see `separatrix.data.pinned`), so that a ledger never mixes rows of
+        different data.
         """
         return {}
 
     def bind(self, truth: Any, arrays: dict[str, Any]) -> Any:
-        """The truth together with the stored arrays (on the device by now): what `draw` is given as `truth`."""
+        """The truth together with the stored arrays (on the device by now): what `draw` is given as
+        `truth`.
+        """
         del arrays
         return truth
 
@@ -83,19 +91,27 @@ class Task(Spec):
         return None
 
     def clean(self, x: Float[Array, "rows ..."], truth: Any) -> Float[Array, " rows"] | None:
-        """The noiseless labels of inputs, where the task is a regression; its risk is then the mean squared distance to them."""
+        """The noiseless labels of inputs, where the task is a regression; its risk is then the mean
+        squared distance to them.
+        """
         del x, truth
         return None
 
     def population(self, truth: Any) -> Sample:
         """Every input with its probability, where the input space is small enough to enumerate."""
         del truth
-        raise SeparatrixError(f"{type(self).__name__} cannot be enumerated; use the empirical or the online oracle")
+        raise SeparatrixError(
+            f"{type(self).__name__} cannot be enumerated; use the empirical or the online oracle"
+        )
 
     def baselines(self) -> dict[str, float]:
-        """Risks that a reader needs beside any measured risk: `constant`, and `linear`, `bayes` where they are known."""
+        """Risks that a reader needs beside any measured risk: `constant`, and `linear`, `bayes`
+        where they are known.
+        """
         return {"constant": 0.5}
 
     def sample(self, key: Key[Array, ""], rows: int) -> Sample:
         """Draw a truth and `rows` labelled inputs of it."""
-        return self.draw(named(key, "rows"), rows, self.bind(self.truth(named(key, "truth")), self.arrays()))
+        return self.draw(
+            named(key, "rows"), rows, self.bind(self.truth(named(key, "truth")), self.arrays())
+        )

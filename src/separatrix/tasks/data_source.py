@@ -12,7 +12,8 @@ from separatrix.streams import draw
 
 
 def source_field(default: str) -> Any:
-    """A field for the name of a data set; the digest of the data becomes part of it, and so of a task's identity.
+    """A field for the name of a data set; the digest of the data becomes part of it, and so of a
+    task's identity.
 
     >>> import separatrix as sx
     >>> sx.DigitSequenceTask(digits=3).source[:16]
@@ -22,10 +23,18 @@ def source_field(default: str) -> Any:
     def convert(given: Any) -> Any:
         try:
             return pinned(given)
-        except (AttributeError, UnknownNameError):  # not a name at all: left for the task's check to refuse
+        except (
+            AttributeError,
+            UnknownNameError,
+        ):  # not a name at all: left for the task's check to refuse
             return given
 
-    return eqx.field(static=True, converter=convert, default=default, metadata={"kind": "static", "low": None, "high": None})
+    return eqx.field(
+        static=True,
+        converter=convert,
+        default=default,
+        metadata={"kind": "static", "low": None, "high": None},
+    )
 
 
 def indices(key: Key[Array, ""], shape: tuple[int, ...], count: int) -> Int[Array, "..."]:

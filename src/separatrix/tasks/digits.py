@@ -1,4 +1,6 @@
-"""Sequences of digits, the label a parity of three of them: the experiments of Malach & Shalev-Shwartz on MNIST."""
+"""Sequences of digits, the label a parity of three of them: the experiments of Malach &
+Shalev-Shwartz on MNIST.
+"""
 
 import functools
 from typing import Any, NamedTuple
@@ -14,14 +16,16 @@ from separatrix.streams import named
 from separatrix.tasks.base import Sample, Task
 from separatrix.tasks.data_source import check_source, indices, source_field
 
-# Rows and columns of a 28x28 digit that its crop keeps. MNIST's digits fill 20x20 pixels about their centre of mass.
+# Rows and columns of a 28x28 digit that its crop keeps. MNIST's digits fill 20x20 pixels about
+# their centre of mass.
 CROPS = {"tight": (slice(2, 26), slice(4, 24)), "whole": (slice(0, 28), slice(0, 28))}
 LABELS = ("centre", "ends")
 CHUNK = 8192  # digits resized at a time
 
 
 class Digits(NamedTuple):
-    """What sequences are made of: digit images and digit values, for training and testing, with the training pixels' mean and spread.
+    """What sequences are made of: digit images and digit values, for training and testing, with the
+    training pixels' mean and spread.
 
     >>> Digits(None, None, None, None, 0.1, 0.3).mean
     0.1
@@ -36,7 +40,8 @@ class Digits(NamedTuple):
 
 
 def averaging(wide: int, narrow: int) -> Float[np.ndarray, "narrow wide"]:
-    """The matrix that resizes a line of `wide` pixels to `narrow` by averaging over areas (or repeating, where it grows).
+    """The matrix that resizes a line of `wide` pixels to `narrow` by averaging over areas (or
+    repeating, where it grows).
 
     >>> averaging(4, 2).tolist()
     [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
@@ -48,7 +53,9 @@ def averaging(wide: int, narrow: int) -> Float[np.ndarray, "narrow wide"]:
     return overlap / overlap.sum(1, keepdims=True)
 
 
-def resized(images: UInt8[np.ndarray, "rows tall wide"], height: int, width: int) -> UInt8[np.ndarray, "rows height width"]:
+def resized(
+    images: UInt8[np.ndarray, "rows tall wide"], height: int, width: int
+) -> UInt8[np.ndarray, "rows height width"]:
     """Images resized by averaging over areas, rounded to bytes.
 
     >>> resized(np.full((1, 8, 8), 7, np.uint8), 24, 4).shape
@@ -71,27 +78,42 @@ def digit_arrays(source: str, crop: str, height: int, width: int) -> dict[str, n
     """
     data = load(source.partition("@")[0])
     # Digits that are smaller than 28x28 have no margin to cut off.
-    rows, columns = CROPS[crop] if data.train_x.shape[1:] == (28, 28) else (slice(None), slice(None))
-    train, test = (resized(np.asarray(x[:, rows, columns]), height, width) for x in (data.train_x, data.test_x))
+    rows, columns = (
+        CROPS[crop] if data.train_x.shape[1:] == (28, 28) else (slice(None), slice(None))
+    )
+    train, test = (
+        resized(np.asarray(x[:, rows, columns]), height, width) for x in (data.train_x, data.test_x)
+    )
     scale = train.astype(np.float32) / 255
-    level = {"mean": np.float32(scale.mean(dtype=np.float64)), "spread": np.float32(scale.std(dtype=np.float64))}
+    level = {
+        "mean": np.float32(scale.mean(dtype=np.float64)),
+        "spread": np.float32(scale.std(dtype=np.float64)),
+    }
     return {
-        "train_x": train, "train_y": np.array(data.train_y), "test_x": test, "test_y": np.array(data.test_y),
+        "train_x": train,
+        "train_y": np.array(data.train_y),
+        "test_x": test,
+        "test_y": np.array(data.test_y),
         **{name: np.asarray(item) for name, item in level.items()},
-    }  # fmt: skip
+    }
 
 
 class DigitSequenceTask(Task):
-    """Images of `digits` handwritten digits side by side; the label is +1 when the sum of three of them is even, else -1.
+    """Images of `digits` handwritten digits side by side; the label is +1 when the sum of three of
+    them is even, else -1.
 
-    The three are the middle digit and those `apart` places to its left and right: 1 makes them the centre (Figure 3), digits // 2
-    the first, middle and last (Figure 4); `labelled` takes these names. Each digit is cropped and resized to `height` x `width` by
-    averaging over areas; `crop` "tight" keeps rows 2-25 and columns 4-23 of a 28x28 image, "whole" all of it (smaller images are never
-    cropped). Grey levels are scaled to [0, 1] ("unit") or to mean 0 and variance 1 over the training digits ("standard").
+    The three are the middle digit and those `apart` places to its left and right: 1 makes them the
+    centre (Figure 3), digits // 2 the first, middle and last (Figure 4); `labelled` takes these
+    names. Each digit is cropped and resized to `height` x `width` by averaging over areas; `crop`
+    "tight" keeps rows 2-25 and columns 4-23 of a 28x28 image, "whole" all of it (smaller images are
+    never cropped). Grey levels are scaled to [0, 1] ("unit") or to mean 0 and variance 1 over the
+    training digits ("standard").
 
-    Every row is a fresh sequence of digits drawn independently from the training digits of `source`, or from its test digits for
-    tests; so the online oracle reshuffles digits into new sequences for ever. (A permutation of the digits, cut into sequences,
-    would use each digit equally often in an epoch; here its number of uses varies like a Poisson count about the same mean.)
+    Every row is a fresh sequence of digits drawn independently from the training digits of
+    `source`, or from its test digits for tests; so the online oracle reshuffles digits into new
+    sequences for ever. (A permutation of the digits, cut into sequences, would use each digit
+    equally often in an epoch; here its number of uses varies like a Poisson count about the same
+    mean.)
 
     >>> import jax
     >>> task = DigitSequenceTask(digits=5, height=8)
@@ -104,7 +126,9 @@ class DigitSequenceTask(Task):
     """
 
     digits: int = static(low=1)
-    apart: int = value(low=1, default=1, integer=True)  # a value, so that both labels share a program
+    apart: int = value(
+        low=1, default=1, integer=True
+    )  # a value, so that both labels share a program
     source: str = source_field(default="embedded-digits")
     height: int = static(low=1, default=24)
     width: int = static(low=1, default=8)
@@ -152,10 +176,14 @@ class DigitSequenceTask(Task):
     def draw_test(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         return self._sequences(key, rows, truth, truth.test_x, truth.test_y)
 
-    def _sequences(self, key: Key[Array, ""], rows: int, digits: Digits, images: Any, values: Any) -> Sample:
+    def _sequences(
+        self, key: Key[Array, ""], rows: int, digits: Digits, images: Any, values: Any
+    ) -> Sample:
         # Digits stay bytes until a row is made of them: a batch holds its own pixels and no others.
         chosen = indices(named(key, "digits"), (rows, self.digits), images.shape[0])
-        pixels = jnp.asarray(images)[chosen].astype(jnp.float32) / 255.0  # (rows, digits, height, width)
+        pixels = (
+            jnp.asarray(images)[chosen].astype(jnp.float32) / 255.0
+        )  # (rows, digits, height, width)
         if self.scaling == "standard":
             pixels = (pixels - digits.mean) / digits.spread
         x = pixels.transpose(0, 2, 1, 3).reshape(rows, *self.shape)

@@ -13,8 +13,8 @@ from separatrix.errors import check_integer
 from separatrix.spec import choice, static, value
 from separatrix.streams import draw, named, normal, uniform
 from separatrix.tasks.base import Sample, Task
-from separatrix.tasks.regression import Teacher, unit_rows
 from separatrix.tasks.data_source import check_source, indices, source_field
+from separatrix.tasks.regression import Teacher, unit_rows
 
 
 class Album(NamedTuple):
@@ -31,7 +31,8 @@ class Album(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
-    """The images of a source, averaged down to `side` pixels, less the training mean, at a scale where a pixel has unit variance.
+    """The images of a source, averaged down to `side` pixels, less the training mean, at a scale
+    where a pixel has unit variance.
 
     >>> images = image_arrays("embedded-photographs", 8)["train_x"]
     >>> images.shape[1:], round(float((images**2).mean()), 3)
@@ -54,12 +55,14 @@ def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
 
 
 class ImageRegressionTask(Task):
-    """Images of a stored collection, labelled by a local teacher over windows of `field` x `field` pixels, plus noise.
+    """Images of a stored collection, labelled by a local teacher over windows of `field` x `field`
+    pixels, plus noise.
 
-    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has root-mean-square `scale`; the teacher's readout has
-    size `gain`. The source says neither, but it records the risk of the best constant, .124, which several pairs of the two explain
-    (docs/papers/liang.md): the study has its own. The teacher is that
-    of `RegressionTask` over all windows. Training rows are different images; test rows come from the collection's test images.
+    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has
+    root-mean-square `scale`; the teacher's readout has size `gain`. The source says neither, but it
+    records the risk of the best constant, .124, which several pairs of the two explain
+    (docs/papers/liang.md): the study has its own. The teacher is that of `RegressionTask` over all
+    windows. Training rows are different images; test rows come from the collection's test images.
 
     >>> import jax
     >>> task = ImageRegressionTask(side=8)
@@ -99,28 +102,40 @@ class ImageRegressionTask(Task):
             2.0 * draw(uniform, named(key, "offset"), (1,))[0] - 1.0,
         )
 
-    def clean(self, x: Float[Array, "rows side side channels"], truth: Any) -> Float[Array, " rows"]:
+    def clean(
+        self, x: Float[Array, "rows side side channels"], truth: Any
+    ) -> Float[Array, " rows"]:
         if self.teacher == "none":
             return jnp.zeros(len(x), x.dtype)
-        # One window place at a time: a collection's windows all at once would need many times its memory.
+        # One window place at a time: a collection's windows all at once would need many times its
+        # memory.
         filters = truth.teacher.weights.T.reshape(self.field, self.field, x.shape[-1], self.units)
         layout = ("NHWC", "HWIO", "NHWC")
         hidden = jax.lax.conv_general_dilated(x, filters, (1, 1), "VALID", dimension_numbers=layout)
-        return jax.nn.relu(hidden - truth.teacher.bias).mean((1, 2)) @ truth.teacher.readout + truth.teacher.offset
+        return (
+            jax.nn.relu(hidden - truth.teacher.bias).mean((1, 2)) @ truth.teacher.readout
+            + truth.teacher.offset
+        )
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         count = truth.train_x.shape[0]
-        # The places of the smallest of independent numbers: different images, whatever the padding; more rows than images wrap around.
+        # The places of the smallest of independent numbers: different images, whatever the padding;
+        # more rows than images wrap around.
         order = jnp.argsort(draw(uniform, named(key, "inputs"), (count,)))
         return self._labelled(key, truth, truth.train_x, order[jnp.arange(rows) % count])
 
     def draw_test(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
-        return self._labelled(key, truth, truth.test_x, indices(named(key, "inputs"), (rows,), truth.test_x.shape[0]))
+        return self._labelled(
+            key, truth, truth.test_x, indices(named(key, "inputs"), (rows,), truth.test_x.shape[0])
+        )
 
     def _labelled(self, key: Key[Array, ""], truth: Any, images: Any, chosen: Any) -> Sample:
         x = jnp.asarray(images)[chosen] * self.scale
-        return Sample(x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), chosen.shape))
+        return Sample(
+            x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), chosen.shape)
+        )
 
     def baselines(self) -> dict[str, float]:
-        # The best constant's risk is the teacher's variance, which differs from seed to seed: the probe `regression` measures it.
+        # The best constant's risk is the teacher's variance, which differs from seed to seed: the
+        # probe `regression` measures it.
         return {"constant": 0.0} if self.teacher == "none" else {}

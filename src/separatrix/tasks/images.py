@@ -16,7 +16,8 @@ from separatrix.tasks.data_source import check_source, indices, source_field
 
 
 class Images(NamedTuple):
-    """What rows are drawn from: images and classes, the training pixels' mean and spread by channel, and the hidden order of pixels.
+    """What rows are drawn from: images and classes, the training pixels' mean and spread by
+    channel, and the hidden order of pixels.
 
     >>> Images(None, None, None, None, 0.5, 0.2, None).order is None
     True
@@ -33,7 +34,8 @@ class Images(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def image_arrays(source: str, classes: int) -> dict[str, np.ndarray]:
-    """The images of the first `classes` classes of a source, as (rows, height, width, channels), loaded once for this process.
+    """The images of the first `classes` classes of a source, as (rows, height, width, channels),
+    loaded once for this process.
 
     >>> image_arrays("embedded-digits", 10)["train_x"].shape
     (1297, 8, 8, 1)
@@ -43,22 +45,36 @@ def image_arrays(source: str, classes: int) -> dict[str, np.ndarray]:
     for split, x, y in (("train", data.train_x, data.train_y), ("test", data.test_x, data.test_y)):
         wanted = np.asarray(y) < classes
         kept = np.asarray(x) if wanted.all() else np.asarray(x)[wanted]
-        out |= {f"{split}_x": kept.reshape(*kept.shape[:3], -1), f"{split}_y": np.asarray(y)[wanted]}
+        out |= {
+            f"{split}_x": kept.reshape(*kept.shape[:3], -1),
+            f"{split}_y": np.asarray(y)[wanted],
+        }
     # Moments from counts of grey levels: no copy of the images in floating point.
     grey = np.arange(256) / 255
-    levels = [np.bincount(out["train_x"][..., c].reshape(-1), minlength=256) for c in range(out["train_x"].shape[-1])]
+    levels = [
+        np.bincount(out["train_x"][..., c].reshape(-1), minlength=256)
+        for c in range(out["train_x"].shape[-1])
+    ]
     means = [float(count @ grey / count.sum()) for count in levels]
-    spreads = [float(np.sqrt(count @ (grey - mean) ** 2 / count.sum())) for count, mean in zip(levels, means)]
-    return out | {"mean": np.array(means, np.float32), "spread": np.maximum(np.array(spreads, np.float32), np.float32(1e-6))}
+    spreads = [
+        float(np.sqrt(count @ (grey - mean) ** 2 / count.sum()))
+        for count, mean in zip(levels, means)
+    ]
+    return out | {
+        "mean": np.array(means, np.float32),
+        "spread": np.maximum(np.array(spreads, np.float32), np.float32(1e-6)),
+    }
 
 
 class ImageTask(Task):
     """Images of a data set with their class numbers 0, 1, …; use a network with `outputs=classes`.
 
-    `classes` keeps the images of the first so many classes. Each channel is scaled to mean 0 and variance 1 over the training images.
-    `permuted=True` reorders the pixels of all images by one order, unknown and drawn for each trial: a network that has no use for
-    neighbours does not notice. Training rows are drawn independently from the training images (so an epoch's worth of rows repeats
-    some images and leaves others out); test rows are the test images themselves, evenly chosen, each once when as many are asked for.
+    `classes` keeps the images of the first so many classes. Each channel is scaled to mean 0 and
+    variance 1 over the training images. `permuted=True` reorders the pixels of all images by one
+    order, unknown and drawn for each trial: a network that has no use for neighbours does not
+    notice. Training rows are drawn independently from the training images (so an epoch's worth of
+    rows repeats some images and leaves others out); test rows are the test images themselves,
+    evenly chosen, each once when as many are asked for.
 
     >>> import jax
     >>> x, y, _ = ImageTask(source="embedded-digits").sample(jax.random.key(0), 3)
@@ -78,7 +94,9 @@ class ImageTask(Task):
         name = self.source.partition("@")[0]
         most = {"embedded-photographs": 2}.get(name, 10)
         if self.classes > most:
-            raise ParameterError("ImageTask", "classes", f"at most those of {name} ({most})", self.classes)
+            raise ParameterError(
+                "ImageTask", "classes", f"at most those of {name} ({most})", self.classes
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,7 +124,9 @@ class ImageTask(Task):
         spaced = np.arange(rows) * count // rows if rows <= count else np.arange(rows) % count
         return self._rows(truth, truth.test_x, truth.test_y, jnp.asarray(spaced))
 
-    def _rows(self, truth: Images, images: Any, classes: Any, chosen: Int[Array, " rows"]) -> Sample:
+    def _rows(
+        self, truth: Images, images: Any, classes: Any, chosen: Int[Array, " rows"]
+    ) -> Sample:
         # Images stay bytes until a row is made of them.
         x = (jnp.asarray(images)[chosen].astype(jnp.float32) / 255.0 - truth.mean) / truth.spread
         if truth.order is not None:

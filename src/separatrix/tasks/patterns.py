@@ -30,9 +30,10 @@ class PatternTruth(NamedTuple):
 class PatternTask(Task):
     """Inputs of `bits` signs; the label is a rule on `window` of them.
 
-    The paper's n is `bits`, its k is `window`, its j* is `start` (0-based), its g is `rule`: "parity", "random" (a random table
-    drawn from `rule_seed`) or "table" (your own 2^k signs; entry Σ 2^i [x_i = +1] belongs to the pattern x). `spread=True` puts
-    the relevant bits as far apart as they go; `hidden=True` permutes the coordinates by an unknown order drawn per trial;
+    The paper's n is `bits`, its k is `window`, its j* is `start` (0-based), its g is `rule`:
+    "parity", "random" (a random table drawn from `rule_seed`) or "table" (your own 2^k signs; entry
+    Σ 2^i [x_i = +1] belongs to the pattern x). `spread=True` puts the relevant bits as far apart as
+    they go; `hidden=True` permutes the coordinates by an unknown order drawn per trial;
     `probability` is P(x_i = +1). For another input distribution override `inputs`.
 
     >>> import jax
@@ -59,11 +60,19 @@ class PatternTask(Task):
         check_integer("PatternTask", "window", self.window, 1, self.bits)
         if self.rule != "parity":
             check_integer("PatternTask", "window", self.window, 1, LARGEST_TABLE)
-        check_integer("PatternTask", "start", self.start, 0, 0 if self.spread else self.bits - self.window)
-        if self.rule == "table" and (len(self.table) != 2**self.window or not set(self.table) <= {-1, 1}):
-            raise ParameterError("PatternTask", "table", f"a tuple of 2^{self.window} signs -1 or 1", self.table)
+        check_integer(
+            "PatternTask", "start", self.start, 0, 0 if self.spread else self.bits - self.window
+        )
+        if self.rule == "table" and (
+            len(self.table) != 2**self.window or not set(self.table) <= {-1, 1}
+        ):
+            raise ParameterError(
+                "PatternTask", "table", f"a tuple of 2^{self.window} signs -1 or 1", self.table
+            )
         if self.rule != "table" and self.table:
-            raise ParameterError("PatternTask", "table", "empty unless the rule is 'table'", self.table)
+            raise ParameterError(
+                "PatternTask", "table", "empty unless the rule is 'table'", self.table
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,7 +85,9 @@ class PatternTask(Task):
         [0, 4, 8]
         """
         if self.spread:
-            return jnp.asarray(np.round(np.linspace(0, self.bits - 1, self.window)).astype(np.int32))
+            return jnp.asarray(
+                np.round(np.linspace(0, self.bits - 1, self.window)).astype(np.int32)
+            )
         return self.start + jnp.arange(self.window)
 
     def rule_table(self) -> Float[Array, " patterns"]:
@@ -93,7 +104,9 @@ class PatternTask(Task):
         return jnp.zeros((0,), jnp.float32)
 
     def truth(self, key: Key[Array, ""], within: Any = None) -> PatternTruth:
-        order = jnp.argsort(draw(uniform, key, (self.bits,))) if self.hidden else jnp.arange(self.bits)
+        order = (
+            jnp.argsort(draw(uniform, key, (self.bits,))) if self.hidden else jnp.arange(self.bits)
+        )
         return PatternTruth(order, self.rule_table())
 
     def label(self, x: Float[Array, "rows bits"], truth: PatternTruth) -> Float[Array, " rows"]:
@@ -105,7 +118,10 @@ class PatternTask(Task):
         return truth.table[index]
 
     def inputs(self, key: Key[Array, ""], rows: int) -> Float[Array, "rows bits"]:
-        """The input distribution: independent signs, +1 with `probability`. Override for another one."""
+        """The input distribution: independent signs, +1 with `probability`.
+
+        Override for another one.
+        """
         return jnp.where(draw(uniform, key, (rows, self.bits)) < self.probability, 1.0, -1.0)
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
@@ -125,7 +141,8 @@ class PatternTask(Task):
         return Sample(x[:, truth.order, None], self.label(x, truth), weight)
 
     def baselines(self) -> dict[str, float]:
-        # The best constant needs the mean label; for parity of independent bits it is (2p-1)^k, for a table a weighted mean.
+        # The best constant needs the mean label; for parity of independent bits it is (2p-1)^k, for
+        # a table a weighted mean.
         if self.rule == "parity":
             mean = (2.0 * self.probability - 1.0) ** self.window
         else:

@@ -17,7 +17,8 @@ TEACHERS = ("local", "dense", "none")
 
 
 class Teacher(NamedTuple):
-    """A two-layer ReLU network that labels inputs, and the directions that the inputs themselves are made of, where they are.
+    """A two-layer ReLU network that labels inputs, and the directions that the inputs themselves
+    are made of, where they are.
 
     >>> Teacher(weights=None, bias=None, readout=None, offset=0.5).offset
     0.5
@@ -44,11 +45,12 @@ def unit_rows(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."
 class RegressionTask(Task):
     """A task whose labels are a teacher's values plus Gaussian noise.
 
-    The teacher is "local", v·mean over views of φ(w·x_l - b) + β; "dense", the same with units that see the whole input (a control:
-    what a shared network cannot express); or "none", the constant 0, so that labels are pure noise (a control: there is nothing to
-    learn). Its weights are unit vectors, b ~ U(-½, ½), β ~ U(-1, 1), v ~ N(0, gain²/units). Teacher, inputs and noise come from
-    streams of their own. A task of this kind has the fields `patch`, `noise`, `teacher`, `units` and `gain`, and says how to draw
-    `inputs`.
+    The teacher is "local", v·mean over views of φ(w·x_l - b) + β; "dense", the same with units that
+    see the whole input (a control: what a shared network cannot express); or "none", the constant
+    0, so that labels are pure noise (a control: there is nothing to learn). Its weights are unit
+    vectors, b ~ U(-½, ½), β ~ U(-1, 1), v ~ N(0, gain²/units). Teacher, inputs and noise come from
+    streams of their own. A task of this kind has the fields `patch`, `noise`, `teacher`, `units`
+    and `gain`, and says how to draw `inputs`.
 
     >>> from separatrix.tasks import SphereTask
     >>> isinstance(SphereTask(dimension=20, patch=5), RegressionTask)
@@ -78,7 +80,10 @@ class RegressionTask(Task):
         return (self.length, 1)
 
     def places(self) -> np.ndarray:
-        """The coordinates of each view of the local teacher: (views, patch). Disjoint blocks unless a task says otherwise."""
+        """The coordinates of each view of the local teacher: (views, patch).
+
+        Disjoint blocks unless a task says otherwise.
+        """
         views = self.length // self.patch
         return np.arange(views * self.patch).reshape(views, self.patch)
 
@@ -107,8 +112,11 @@ class RegressionTask(Task):
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         x = self.inputs(named(key, "inputs"), rows, truth)[:, :, None]
-        return Sample(x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), (rows,)))
+        return Sample(
+            x, self.clean(x, truth) + self.noise * draw(normal, named(key, "noise"), (rows,))
+        )
 
     def baselines(self) -> dict[str, float]:
-        # The best constant's risk is the teacher's variance, which differs from seed to seed: the probe `regression` measures it.
+        # The best constant's risk is the teacher's variance, which differs from seed to seed: the
+        # probe `regression` measures it.
         return {"constant": 0.0} if self.teacher == "none" else {}

@@ -19,11 +19,12 @@ NOISES = {"gaussian": normal, "laplace": laplace, "uniform": level, "sign": sign
 class SignalTask(Task):
     """A unit vector w*, times the label ±1, added to one patch of noise.
 
-    The paper's k is `patches`, its d is `dimension`, its σ is `noise`. Variants, one parameter each: `position="fixed"` (the
-    signal always sits in patch 0), `signals` (it sits in several patches at once), `label="product"` (two patches carry
-    independent signs and the label is their product: patches interact), `distribution` (non-Gaussian noise of the same
-    variance), `unevenness` a (patch variances run linearly from (1-a)σ² to (1+a)σ²) and `dependence` ρ (a share ρ of the noise
-    variance is common to all patches).
+    The paper's k is `patches`, its d is `dimension`, its σ is `noise`. Variants, one parameter
+    each: `position="fixed"` (the signal always sits in patch 0), `signals` (it sits in several
+    patches at once), `label="product"` (two patches carry independent signs and the label is their
+    product: patches interact), `distribution` (non-Gaussian noise of the same variance),
+    `unevenness` a (patch variances run linearly from (1-a)σ² to (1+a)σ²) and `dependence` ρ (a
+    share ρ of the noise variance is common to all patches).
 
     >>> import jax
     >>> task = SignalTask(patches=4, dimension=3, noise=0.3)
@@ -47,11 +48,17 @@ class SignalTask(Task):
 
     def check(self) -> None:
         if self.signals > self.patches:
-            raise ParameterError("SignalTask", "signals", f"at most its patches ({self.patches})", self.signals)
+            raise ParameterError(
+                "SignalTask", "signals", f"at most its patches ({self.patches})", self.signals
+            )
         if self.label == "product" and self.signals != 2:
-            raise ParameterError("SignalTask", "signals", "2 when the label is 'product'", self.signals)
+            raise ParameterError(
+                "SignalTask", "signals", "2 when the label is 'product'", self.signals
+            )
         if self.position == "fixed" and self.signals != 1:
-            raise ParameterError("SignalTask", "signals", "1 when the position is 'fixed'", self.signals)
+            raise ParameterError(
+                "SignalTask", "signals", "1 when the position is 'fixed'", self.signals
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,7 +85,9 @@ class SignalTask(Task):
         noise = draw(sampler, named(key, "noise"), (rows, frame.patches, frame.dimension))
         if self.dependence is not None:
             common = draw(sampler, named(key, "common"), (rows, frame.dimension))[:, None, :]
-            noise = jnp.sqrt(1.0 - self.dependence) * noise + jnp.sqrt(1.0 * self.dependence) * common
+            noise = (
+                jnp.sqrt(1.0 - self.dependence) * noise + jnp.sqrt(1.0 * self.dependence) * common
+            )
         if self.unevenness is not None:
             tilt = 2.0 * patch / jnp.maximum(self.patches - 1, 1) - 1.0
             noise = noise * jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))[:, None]
@@ -92,9 +101,12 @@ class SignalTask(Task):
         if self.signals == 1:
             spot = draw(uniform, key, (rows, 1)) * self.patches
             return jnp.minimum(spot.astype(jnp.int32), self.patches - 1)
-        # The places of the largest of independent scores: blind to padding, which scores below all others.
+        # The places of the largest of independent scores: blind to padding, which scores below all
+        # others.
         scores = draw(uniform, key, (rows, frame.patches))
-        return jax.lax.top_k(jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), self.signals)[1]
+        return jax.lax.top_k(
+            jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), self.signals
+        )[1]
 
     def baselines(self) -> dict[str, float]:
         out = {"constant": 0.5}

@@ -1,4 +1,6 @@
-"""The regression tasks of Liang et al.: inputs on spheres, with a teacher that looks through small windows."""
+"""The regression tasks of Liang et al.: inputs on spheres, with a teacher that looks through small
+windows.
+"""
 
 from typing import Any
 
@@ -12,10 +14,11 @@ from separatrix.tasks.regression import TEACHERS, RegressionTask, unit_rows
 
 
 class SphereTask(RegressionTask):
-    """Inputs uniform on the sphere of `radius` in `dimension` coordinates; a local teacher over windows of `patch` coordinates.
+    """Inputs uniform on the sphere of `radius` in `dimension` coordinates; a local teacher over
+    windows of `patch` coordinates.
 
-    The paper's d is `dimension`, its m is `patch`. Windows are disjoint blocks unless a `stride` is given. See `RegressionTask` for the
-    teachers "local", "dense" and "none".
+    The paper's d is `dimension`, its m is `patch`. Windows are disjoint blocks unless a `stride` is
+    given. See `RegressionTask` for the teachers "local", "dense" and "none".
 
     >>> import jax
     >>> task = SphereTask(dimension=20, patch=5, noise=1.0)
@@ -42,14 +45,17 @@ class SphereTask(RegressionTask):
 
     def places(self) -> np.ndarray:
         stride = self.stride or self.patch
-        return np.arange(0, self.dimension - self.patch + 1, stride)[:, None] + np.arange(self.patch)
+        return np.arange(0, self.dimension - self.patch + 1, stride)[:, None] + np.arange(
+            self.patch
+        )
 
     def inputs(self, key: Key[Array, ""], rows: int, truth: Any) -> Float[Array, "rows length"]:
         return self.radius * unit_rows(key, (rows, self.dimension))
 
 
 class PatchSphereTask(RegressionTask):
-    """Every one of `views` disjoint patches is uniform on the unit sphere, independently: patches without structure.
+    """Every one of `views` disjoint patches is uniform on the unit sphere, independently: patches
+    without structure.
 
     >>> import jax
     >>> x = PatchSphereTask(views=3, patch=4).sample(jax.random.key(0), 5).x
@@ -73,7 +79,8 @@ class PatchSphereTask(RegressionTask):
 
 
 class RepeatedPointTask(RegressionTask):
-    """One point of the unit sphere, repeated `copies` times: the blocks are equal, while other views mix coordinates of several copies.
+    """One point of the unit sphere, repeated `copies` times: the blocks are equal, while other
+    views mix coordinates of several copies.
 
     >>> import jax
     >>> x = RepeatedPointTask(copies=3, patch=4).sample(jax.random.key(0), 5).x[:, :, 0]
@@ -97,11 +104,13 @@ class RepeatedPointTask(RegressionTask):
 
 
 class VocabularyTask(RegressionTask):
-    """Every patch is one of `words` hidden unit vectors, chosen at random; the label is the sum of the words' values, times 1/√views.
+    """Every patch is one of `words` hidden unit vectors, chosen at random; the label is the sum of
+    the words' values, times 1/√views.
 
-    The values of the words run evenly from -1 to 1, so with two words the noiseless label has variance 1. Which coordinates form a
-    patch does not matter to a network that is told (its windows) nor to one that sees everything, so patches are blocks here. The
-    source says how inputs look but not how they are labelled: this label is a [reconstruction].
+    The values of the words run evenly from -1 to 1, so with two words the noiseless label has
+    variance 1. Which coordinates form a patch does not matter to a network that is told (its
+    windows) nor to one that sees everything, so patches are blocks here. The source says how inputs
+    look but not how they are labelled: this label is a [reconstruction].
 
     >>> import jax
     >>> task = VocabularyTask(views=50, patch=10)
@@ -126,7 +135,8 @@ class VocabularyTask(RegressionTask):
         return unit_rows(key, (self.words, self.patch))
 
     def clean(self, x: Float[Array, "rows length 1"], truth: Any) -> Float[Array, " rows"]:
-        # The word in a patch is the one with the largest inner product: 1 with itself, below 1 with every other.
+        # The word in a patch is the one with the largest inner product: 1 with itself, below 1 with
+        # every other.
         word = jnp.argmax(x.reshape(len(x), self.views, self.patch) @ truth.axes.T, axis=-1)
         worth = jnp.linspace(-1.0, 1.0, self.words)[word].sum(1) / np.sqrt(self.views)
         return self.gain * worth if self.teacher == "local" else 0.0 * worth
@@ -136,7 +146,8 @@ class VocabularyTask(RegressionTask):
 
 
 class ConeTask(RegressionTask):
-    """Every patch lies in a narrow cone about one of `clusters` hidden axes: direction a + `spread`·noise, brought to unit length.
+    """Every patch lies in a narrow cone about one of `clusters` hidden axes: direction a +
+    `spread`·noise, brought to unit length.
 
     >>> import jax
     >>> ConeTask(views=3, patch=4, clusters=2).sample(jax.random.key(0), 5).x.shape

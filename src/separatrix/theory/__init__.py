@@ -1,1 +1,3 @@
-"""Theory: the papers' bounds and exact computations as plain functions, one module or folder a paper; no training code."""
+"""Theory: the papers' bounds and exact computations as plain functions, one module or folder a
+paper; no training code.
+"""

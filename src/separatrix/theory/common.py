@@ -25,10 +25,17 @@ class Condition:
 
 
 def grid(
-    owner: str, name: str, values: ArrayLike, low: float | None = None, high: ArrayLike | None = None, *,
-    whole: bool = False, open_low: bool = False,
-) -> np.ndarray:  # fmt: skip
-    """Values as a float64 array, every one checked: whole numbers or numbers, within [low, high] (`high` may be a grid).
+    owner: str,
+    name: str,
+    values: ArrayLike,
+    low: float | None = None,
+    high: ArrayLike | None = None,
+    *,
+    whole: bool = False,
+    open_low: bool = False,
+) -> np.ndarray:
+    """Values as a float64 array, every one checked: whole numbers or numbers, within [low, high]
+    (`high` may be a grid).
 
     >>> grid("theorem4", "bits", [4, 8], low=1, whole=True)
     array([4., 8.])
@@ -46,7 +53,13 @@ def grid(
         if whole:
             # A whole float (1e6 steps) is welcome: users write large counts that way.
             entry = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-            check_integer(owner, name, entry, None if low is None else int(low), None if top is None else int(top))
+            check_integer(
+                owner,
+                name,
+                entry,
+                None if low is None else int(low),
+                None if top is None else int(top),
+            )
         else:
             check_number(owner, name, entry, low, top, open_low)
     return entries.astype(np.float64)
@@ -88,9 +101,15 @@ def log_binomial(total: ArrayLike, chosen: ArrayLike) -> np.ndarray:
     >>> float(log_binomial(3, 4))
     -inf
     """
-    from scipy.special import gammaln  # here, because worker processes read this module and count nothing
+    from scipy.special import (
+        gammaln,  # here, because worker processes read this module and count nothing
+    )
 
-    total, chosen = np.broadcast_arrays(np.asarray(total, np.float64), np.asarray(chosen, np.float64))
+    total, chosen = np.broadcast_arrays(
+        np.asarray(total, np.float64), np.asarray(chosen, np.float64)
+    )
     inside = (chosen >= 0) & (chosen <= total)
     safe = np.where(inside, chosen, 0.0)
-    return np.where(inside, gammaln(total + 1) - gammaln(safe + 1) - gammaln(total - safe + 1), -np.inf)
+    return np.where(
+        inside, gammaln(total + 1) - gammaln(safe + 1) - gammaln(total - safe + 1), -np.inf
+    )

@@ -19,7 +19,11 @@ def images(rows=ROWS, shape=(6, 5), seed=0):
 
 
 def idx(array):
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.astype(np.uint8).tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.astype(np.uint8).tobytes()
+    )
 
 
 def png(path, array):
@@ -33,7 +37,9 @@ def table(x, y):
     import pyarrow
 
     flat = x.reshape(len(x), -1)
-    return pyarrow.table({f"f{i}": flat[:, i] / 2 for i in range(4)} | {"label": [f"class {each}" for each in y]})
+    return pyarrow.table(
+        {f"f{i}": flat[:, i] / 2 for i in range(4)} | {"label": [f"class {each}" for each in y]}
+    )
 
 
 def write(form, folder):
@@ -44,7 +50,9 @@ def write(form, folder):
         np.savez(folder / "a.npz", x=x, y=y)
         return folder / "a.npz", [folder / "a.npz"]
     if form == "packed.npz":
-        np.savez_compressed(folder / "a.npz", X=x.astype(np.float64), labels=np.array(["u", "v", "w"])[y])
+        np.savez_compressed(
+            folder / "a.npz", X=x.astype(np.float64), labels=np.array(["u", "v", "w"])[y]
+        )
         return folder / "a.npz", [folder / "a.npz"]
     if form == "npy":
         np.save(folder / "x.npy", x.astype(np.float32))

@@ -43,7 +43,15 @@ def test_tables_are_read_as_they_were_written(form, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "names", [("X", "y"), ("data", "target"), ("images", "labels"), ("inputs", "Y"), ("features", "classes"), ("x_train", "y_train")]
+    "names",
+    [
+        ("X", "y"),
+        ("data", "target"),
+        ("images", "labels"),
+        ("inputs", "Y"),
+        ("features", "classes"),
+        ("x_train", "y_train"),
+    ],
 )
 def test_usual_names_of_arrays(names, tmp_path):
     np.savez(tmp_path / "a.npz", **dict(zip(names, (X, Y))), other=np.zeros(3))
@@ -61,7 +69,9 @@ def test_splits_are_joined(tmp_path):
 
 def test_arrays_of_other_names(tmp_path):
     np.savez(tmp_path / "a.npz", pictures=X, kinds=Y)
-    assert "which arrays of a.npz are inputs and labels (`kinds`, `pictures`)" in refused(tmp_path / "a.npz")
+    assert "which arrays of a.npz are inputs and labels (`kinds`, `pictures`)" in refused(
+        tmp_path / "a.npz"
+    )
     assert np.array_equal(read_labelled(tmp_path / "a.npz", label="kinds").labels, Y)
     assert "did you mean `kinds`" in refused(tmp_path / "a.npz", label="kind")
 
@@ -102,7 +112,9 @@ def test_a_declared_shape_takes_no_memory(shape, tmp_path):
 
 def test_what_would_unpack_beyond_the_limit_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", x=np.zeros((1000, 1000), np.uint8), y=np.arange(1000))
-    assert "more than the 100000 allowed; set SEPARATRIX_MAX_BYTES" in refused(tmp_path / "a.npz", max_bytes=100_000)
+    assert "more than the 100000 allowed; set SEPARATRIX_MAX_BYTES" in refused(
+        tmp_path / "a.npz", max_bytes=100_000
+    )
     monkeypatch.setenv("SEPARATRIX_MAX_BYTES", "100000")
     assert "more than the 100000 allowed" in refused(tmp_path / "a.npz")
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"1,2\n" * 100_000))
@@ -146,7 +158,10 @@ def test_names_in_a_zip_lead_nowhere(tmp_path):
 
 def test_other_packings_and_passwords_are_refused(tmp_path):
     np.savez(tmp_path / "b.npz", x=X, y=Y)
-    with zipfile.ZipFile(tmp_path / "b.npz") as good, zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_LZMA) as archive:
+    with (
+        zipfile.ZipFile(tmp_path / "b.npz") as good,
+        zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_LZMA) as archive,
+    ):
         for name in good.namelist():
             archive.writestr(name, good.read(name))
     assert "packed in a way that NumPy does not write" in refused(tmp_path / "a.npz")
@@ -160,7 +175,9 @@ def test_labels_beside_inputs(tmp_path):
     np.save(tmp_path / "mine.npy", 1 - (Y > 0))
     for name in ("mine", "mine.npy"):
         assert len(read_labelled(tmp_path / "train_images.npy", label=name).classes) == 2
-    assert "there is no file `yours` beside" in refused(tmp_path / "train_images.npy", label="yours")
+    assert "there is no file `yours` beside" in refused(
+        tmp_path / "train_images.npy", label="yours"
+    )
     assert "call the files x.npy and y.npy" in refused(tmp_path / "mine.npy")
 
 
@@ -174,7 +191,11 @@ def test_a_folder_of_arrays(tmp_path):
 def test_a_folder_of_idx_files_joins_training_and_test(tmp_path):
     arrays = {"train_x": X[:20], "train_y": Y[:20], "test_x": X[20:], "test_y": Y[20:]}
     for packed in (True, False):
-        write_idx(tmp_path / str(packed), {part: array.astype(np.uint8) for part, array in arrays.items()}, packed)
+        write_idx(
+            tmp_path / str(packed),
+            {part: array.astype(np.uint8) for part, array in arrays.items()},
+            packed,
+        )
         data = read_labelled(tmp_path / str(packed))
         assert {tuple(row.ravel()) for row in data.inputs} == {tuple(row.ravel()) for row in X}
         place = {tuple(row.ravel()): label for row, label in zip(X, Y)}
@@ -202,7 +223,9 @@ def test_the_label_column(tmp_path):
     asked = read_labelled(path, label="b")
     assert (asked.columns, len(asked.classes)) == (("a", "c"), 2)
     assert "there is no column in a.csv called `d`" in refused(path, label="d")
-    assert "2 columns called `a`" in refused(csv(tmp_path, "a,a,c\n" + lines(lambda i: f"{i},{i},{i % 2}")), label="a")
+    assert "2 columns called `a`" in refused(
+        csv(tmp_path, "a,a,c\n" + lines(lambda i: f"{i},{i},{i % 2}")), label="a"
+    )
 
 
 def test_tables_without_names_other_marks_and_packed(tmp_path):
@@ -210,7 +233,11 @@ def test_tables_without_names_other_marks_and_packed(tmp_path):
         bare = read_labelled(csv(tmp_path, lines(lambda i, m=mark: f"{i}{m}{i / 2}{m}{i % 2}")))
         assert bare.columns == ("column 1", "column 2")
         assert len(bare) == 30
-    packed = csv(tmp_path, gzip.compress(("\ufeffa,b,y\r\n" + lines(lambda i: f"{i},{i / 2},{i % 2}\r")).encode()), "a.csv.gz")
+    packed = csv(
+        tmp_path,
+        gzip.compress(("\ufeffa,b,y\r\n" + lines(lambda i: f"{i},{i / 2},{i % 2}\r")).encode()),
+        "a.csv.gz",
+    )
     assert read_labelled(packed).columns == ("a", "b")
 
 
@@ -223,7 +250,13 @@ def test_a_late_fraction_in_a_long_column_of_whole_numbers(tmp_path):
 
 def test_pixels_in_a_table(tmp_path):
     x = np.random.default_rng(0).integers(0, 256, (30, 64))
-    path = csv(tmp_path, "label," + ",".join(f"p{i}" for i in range(64)) + "\n" + lines(lambda i: f"{i % 2}," + ",".join(map(str, x[i]))))
+    path = csv(
+        tmp_path,
+        "label,"
+        + ",".join(f"p{i}" for i in range(64))
+        + "\n"
+        + lines(lambda i: f"{i % 2}," + ",".join(map(str, x[i]))),
+    )
     flat = read_labelled(path)
     assert flat.inputs.dtype == np.uint8
     assert "perhaps-images" in codes(flat)
@@ -234,10 +267,14 @@ def test_pixels_in_a_table(tmp_path):
 
 def test_a_column_that_counts_rows_is_left_out(tmp_path):
     for name in ("", "Unnamed: 0", "id"):
-        data = read_labelled(csv(tmp_path, f"{name},a,b,y\n" + lines(lambda i: f"{i},{i * 0.5},{-i},{i % 2}")))
+        data = read_labelled(
+            csv(tmp_path, f"{name},a,b,y\n" + lines(lambda i: f"{i},{i * 0.5},{-i},{i % 2}"))
+        )
         assert data.columns == ("a", "b")
         assert "index-column" in codes(data)
-    assert "index-column" not in codes(read_labelled(csv(tmp_path, "id,a,y\n" + lines(lambda i: f"{i * 2},{i * 0.5},{i % 2}"))))
+    assert "index-column" not in codes(
+        read_labelled(csv(tmp_path, "id,a,y\n" + lines(lambda i: f"{i * 2},{i * 0.5},{i % 2}")))
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,12 +284,27 @@ def test_a_column_that_counts_rows_is_left_out(tmp_path):
         ("\n\n", "cannot be read as a CSV file"),
         ("a,b,y\n", "has no rows"),
         ("a,b,y\n1,2\n", "Expected 3 columns, got 2"),
-        ("a,b,y\n" + lines(lambda i: f"{i},word,{i % 2}"), "column `b` of a.csv holds text such as `word`"),
-        ("a,b,y\n" + lines(lambda i: f"{i},{'' if i in (3, 5) else i},{i % 2}"), "column `b` of a.csv has 2 missing values"),
+        (
+            "a,b,y\n" + lines(lambda i: f"{i},word,{i % 2}"),
+            "column `b` of a.csv holds text such as `word`",
+        ),
+        (
+            "a,b,y\n" + lines(lambda i: f"{i},{'' if i in (3, 5) else i},{i % 2}"),
+            "column `b` of a.csv has 2 missing values",
+        ),
         ("a,b,y\n" + lines(lambda i: f"{i},,{i % 2}"), "column `b` of a.csv is empty"),
-        ("a,b,y\n" + lines(lambda i: f"{i},{'inf' if i == 4 else i},{i % 2}"), "the first in row 4, column `b`"),
-        ("a,b,y\n" + lines(lambda i: f"{i},{i},{'' if i == 4 else i % 2}"), "column `y` of a.csv has 1 missing values"),
-        ("a,b,y\n" + lines(lambda i: f"{i},2020-01-{i + 1:02},{i % 2}"), "holds values of type date32"),
+        (
+            "a,b,y\n" + lines(lambda i: f"{i},{'inf' if i == 4 else i},{i % 2}"),
+            "the first in row 4, column `b`",
+        ),
+        (
+            "a,b,y\n" + lines(lambda i: f"{i},{i},{'' if i == 4 else i % 2}"),
+            "column `y` of a.csv has 1 missing values",
+        ),
+        (
+            "a,b,y\n" + lines(lambda i: f"{i},2020-01-{i + 1:02},{i % 2}"),
+            "holds values of type date32",
+        ),
         ("a,b,y\n" + lines(lambda i: f"{i},{i},2020-01-{i + 1:02}"), "are of type date32"),
         ("y\n" + lines(lambda i: f"{i % 2}"), "no columns beside the labels `y`"),
         ("a,y\n" + lines(lambda i: f"{i},{i % 2}"), "one feature only"),
@@ -276,7 +328,10 @@ def test_parquet_types(tmp_path):
     null = made.set_column(1, "f1", pyarrow.array([None] + [1.0] * (ROWS - 1)))
     parquet.write_table(null, tmp_path / "a.pq")
     assert "column `f1` of a.pq has 1 missing values" in refused(tmp_path / "a.pq")
-    parquet.write_table(pyarrow.table({"a": np.zeros(10**6), "b": np.zeros(10**6), "y": np.zeros(10**6)}), tmp_path / "a.pq")
+    parquet.write_table(
+        pyarrow.table({"a": np.zeros(10**6), "b": np.zeros(10**6), "y": np.zeros(10**6)}),
+        tmp_path / "a.pq",
+    )
     assert (tmp_path / "a.pq").stat().st_size < 10**6  # it unpacks to 24 times as much
     assert "more than the 1000000 allowed" in refused(tmp_path / "a.pq", max_bytes=10**6)
 
@@ -296,7 +351,13 @@ def test_parquet_types(tmp_path):
 )
 def test_data_sets_by_name(name, kind, shape, rows, classes):
     data = sx.read_labelled(name)
-    assert (data.name, data.kind, data.shape, len(data), len(data.classes)) == (name, kind, shape, rows, classes)
+    assert (data.name, data.kind, data.shape, len(data), len(data.classes)) == (
+        name,
+        kind,
+        shape,
+        rows,
+        classes,
+    )
     if name == "breast-cancer":
         assert data.classes == ("malignant", "benign")
         assert data.columns[0] == "mean radius"
@@ -309,8 +370,21 @@ def test_fetched_data_sets(small):
     assert "separatrix data get cifar10" in refused("cifar10")
     keep(CATALOGUE["cifar10"], small["cifar10"], "here")
     data = read_labelled("cifar10")
-    assert np.array_equal(data.inputs, np.concatenate([small["cifar10"]["train_x"], small["cifar10"]["test_x"]]))
-    assert set(data.classes) <= {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
+    assert np.array_equal(
+        data.inputs, np.concatenate([small["cifar10"]["train_x"], small["cifar10"]["test_x"]])
+    )
+    assert set(data.classes) <= {
+        "airplane",
+        "automobile",
+        "bird",
+        "cat",
+        "deer",
+        "dog",
+        "frog",
+        "horse",
+        "ship",
+        "truck",
+    }
     truth = np.concatenate([small["cifar10"]["train_y"], small["cifar10"]["test_y"]])
     assert [data.classes[i] == "cat" for i in data.labels] == (truth == 3).tolist()
 

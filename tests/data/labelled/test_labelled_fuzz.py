@@ -11,7 +11,21 @@ from separatrix.data import Labelled, read_labelled
 from separatrix.errors import SeparatrixError
 
 FILES = 2000
-ENDINGS = (".npz", ".npy", ".csv", ".tsv", ".parquet", ".pq", ".csv.gz", "-idx3-ubyte", "-idx3-ubyte.gz", ".png", ".pkl", ".txt", "")
+ENDINGS = (
+    ".npz",
+    ".npy",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".pq",
+    ".csv.gz",
+    "-idx3-ubyte",
+    "-idx3-ubyte.gz",
+    ".png",
+    ".pkl",
+    ".txt",
+    "",
+)
 
 
 def flip(raw, rng):
@@ -26,12 +40,16 @@ def cut(raw, rng):
 
 
 def header(raw, rng):
-    """Other bytes where forms keep what they say about themselves: at the beginning, and at the end (zip and Parquet)."""
+    """Other bytes where forms keep what they say about themselves: at the beginning, and at the end
+    (zip and Parquet).
+    """
     out = bytearray(raw)
     near = min(len(out), 128)
     for _ in range(rng.randrange(1, 6)):
         at = rng.randrange(near)
-        out[at if rng.random() < 0.6 else -1 - at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        out[at if rng.random() < 0.6 else -1 - at] = rng.choice(
+            (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
+        )
     return bytes(out)
 
 

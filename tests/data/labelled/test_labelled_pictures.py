@@ -29,7 +29,12 @@ def fill(folder, classes=("cat", "dog"), count=12, make=grey):
 def test_a_subfolder_is_a_class(tmp_path):
     made = fill(tmp_path, ("dog", "cat", "10"))
     data = read_labelled(tmp_path)
-    assert (data.name, data.kind, data.shape, data.classes) == (tmp_path.name, "image", (6, 5, 1), ("10", "cat", "dog"))
+    assert (data.name, data.kind, data.shape, data.classes) == (
+        tmp_path.name,
+        "image",
+        (6, 5, 1),
+        ("10", "cat", "dog"),
+    )
     assert data.inputs.dtype == np.uint8
     expected = [(name.split("/")[0], array) for name, array in sorted(made.items())]
     assert [data.classes[i] for i in data.labels] == [name for name, _ in expected]
@@ -38,7 +43,9 @@ def test_a_subfolder_is_a_class(tmp_path):
 
 
 def test_classes_called_by_numbers(tmp_path):
-    """Few pictures a class, and numbers for names, are still classes, unless a regression is asked for."""
+    """Few pictures a class, and numbers for names, are still classes, unless a regression is asked
+    for.
+    """
     fill(tmp_path, ("7", "0", "12"), 4)
     fill(tmp_path, tuple(map(str, range(20, 26))), 4)
     data = read_labelled(tmp_path)
@@ -108,13 +115,22 @@ def bomb(width, height):
     """A PNG that says that it is large."""
 
     def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(1000)))
+        + chunk(b"IEND", b"")
+    )
 
 
-@pytest.mark.parametrize(("width", "height"), [(10_000, 10_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(10_000, 10_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)]
+)
 def test_a_large_picture_is_refused_by_its_header(width, height, tmp_path):
     fill(tmp_path)
     (tmp_path / "cat" / "00.png").write_bytes(bomb(width, height))
@@ -123,7 +139,9 @@ def test_a_large_picture_is_refused_by_its_header(width, height, tmp_path):
 
 def test_many_pictures_are_refused_by_their_sum(tmp_path):
     fill(tmp_path)
-    assert "would take 720 bytes in memory, more than the 719 allowed" in refused(tmp_path, max_bytes=719)
+    assert "would take 720 bytes in memory, more than the 719 allowed" in refused(
+        tmp_path, max_bytes=719
+    )
     assert len(read_labelled(tmp_path, max_bytes=720)) == 24
 
 

@@ -110,19 +110,32 @@ def test_classes(y, classes):
     assert data.classes == classes
     assert data.labels.dtype == np.int32
     flat = [str(each) for each in (np.argmax(y, 1) if np.shape(y)[1:] == (4,) else np.ravel(y))]
-    assert len({*zip(data.labels.tolist(), flat)}) == len({*flat}) == len(classes)  # one class for each different label
+    assert (
+        len({*zip(data.labels.tolist(), flat)}) == len({*flat}) == len(classes)
+    )  # one class for each different label
 
 
 def test_what_makes_a_regression():
     many = np.arange(40)
-    for y, task in ((many / 7, "auto"), (many, "auto"), (many % 2, "regression"), (np.array(["1.5", "2"] * 20), "regression")):
+    for y, task in (
+        (many / 7, "auto"),
+        (many, "auto"),
+        (many % 2, "regression"),
+        (np.array(["1.5", "2"] * 20), "regression"),
+    ):
         data = as_labelled(draws(40, 3), y, task=task)
         assert data.task == "regression"
         assert data.classes == ()
         assert data.labels.dtype == np.float32
         assert np.allclose(data.labels, np.asarray(y, np.float32))
     assert "task-guessed" in codes(as_labelled(draws(40, 3), many))
-    assert as_labelled(draws(40, 3), many % 5 / 2, task="classification").classes == ("0", "0.5", "1", "1.5", "2")
+    assert as_labelled(draws(40, 3), many % 5 / 2, task="classification").classes == (
+        "0",
+        "0.5",
+        "1",
+        "1.5",
+        "2",
+    )
 
 
 def test_few_whole_floats_are_classes_and_many_are_not():
@@ -138,7 +151,9 @@ def test_notes_on_classes():
     assert "95.0%" in notes["imbalanced"]
     assert "2 of 3 classes" in notes["rare-class"]
     assert "one row is never both" in notes["rare-class"]
-    assert not {"imbalanced", "rare-class"} & set(codes(as_labelled(draws(300, 3), np.arange(300) % 2)))
+    assert not {"imbalanced", "rare-class"} & set(
+        codes(as_labelled(draws(300, 3), np.arange(300) % 2))
+    )
 
 
 # What is refused.
@@ -165,18 +180,43 @@ def test_notes_on_classes():
         (np.full((40, 3), None), pair(), {}, "Python objects"),
         (np.zeros((40, 3), "M8[s]"), pair(), {}, "are dates"),
         ([[1, 2], [1]] * 20, pair(), {}, "all rows need the same shape"),
-        (np.where(np.arange(120).reshape(40, 3) == 7, np.nan, 1.0), pair(), {}, "1 of 120 values of arrays are missing"),
+        (
+            np.where(np.arange(120).reshape(40, 3) == 7, np.nan, 1.0),
+            pair(),
+            {},
+            "1 of 120 values of arrays are missing",
+        ),
         (draws(40, 3).astype(np.float64) * 1e300, pair(), {}, "beyond float32"),
         (draws(40, 3), np.zeros(40), {}, "all 40 labels of arrays are 0"),
-        (draws(40, 3), np.where(np.arange(40) == 3, np.nan, 1.0), {}, "1 labels of arrays are missing or infinite, the first in row 3"),
+        (
+            draws(40, 3),
+            np.where(np.arange(40) == 3, np.nan, 1.0),
+            {},
+            "1 labels of arrays are missing or infinite, the first in row 3",
+        ),
         (draws(40, 3), ["a", " "] * 20, {}, "20 labels of arrays are missing"),
         (draws(40, 3), np.array(["a", None] * 20, object), {}, "20 labels of arrays are missing"),
-        (draws(40, 3), np.array(["a", 1] * 20, object), {}, "must be all text or all numbers, but are int and str"),
+        (
+            draws(40, 3),
+            np.array(["a", 1] * 20, object),
+            {},
+            "must be all text or all numbers, but are int and str",
+        ),
         (draws(40, 3), np.array([{}] * 40, object), {}, "but are dict"),
         (draws(40, 3), draws(40, 2), {}, "must be one a row, but have the shape 40 × 2"),
         (draws(40, 3), [f"{i}" for i in range(40)], {}, "40 classes in 40 rows"),
-        (draws(2100, 2), np.array([f"c{i % 1001}" for i in range(2100)]), {}, "1001 classes, more than the 1000 allowed"),
-        (draws(40, 3), ["a", "b"] * 20, {"task": "regression"}, "are text, which a regression cannot use"),
+        (
+            draws(2100, 2),
+            np.array([f"c{i % 1001}" for i in range(2100)]),
+            {},
+            "1001 classes, more than the 1000 allowed",
+        ),
+        (
+            draws(40, 3),
+            ["a", "b"] * 20,
+            {"task": "regression"},
+            "are text, which a regression cannot use",
+        ),
         (draws(40, 3), np.arange(40) * 1e300, {}, "beyond what float32 holds"),
         (draws(40, 3), 1e9 + np.arange(40) * 1e-3, {}, "to the precision of float32"),
         (draws(40, 3), pair(), {"task": "both"}, "the `task` of as_labelled must be one of"),
@@ -185,7 +225,12 @@ def test_notes_on_classes():
         ([1, 2, 3], None, {}, "row 0 of arrays is no (x, y) pair"),
         ([([1, 2], 0), ([1], 0)], None, {}, "row 1 of arrays has the shape (1,) and not (2,)"),
         ([], None, {}, "has no rows"),
-        ((([1.0, 2.0], i) for i in range(10**9)), None, {"max_bytes": 1000}, "more than the 1000 allowed"),
+        (
+            (([1.0, 2.0], i) for i in range(10**9)),
+            None,
+            {"max_bytes": 1000},
+            "more than the 1000 allowed",
+        ),
     ],
 )
 def test_what_is_refused_in_one_sentence(x, y, words, sentence):
@@ -197,8 +242,13 @@ def test_what_is_refused_in_one_sentence(x, y, words, sentence):
 
 def test_a_bad_value_is_named_by_its_column():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"age": np.arange(40.0), "size": np.where(np.arange(40) > 37, np.inf, 1.0)})
-    with pytest.raises(SeparatrixError, match=r"2 of 80 values .* in 2 of 40 rows, the first in row 38, column `size`"):
+    frame = pandas.DataFrame(
+        {"age": np.arange(40.0), "size": np.where(np.arange(40) > 37, np.inf, 1.0)}
+    )
+    with pytest.raises(
+        SeparatrixError,
+        match=r"2 of 80 values .* in 2 of 40 rows, the first in row 38, column `size`",
+    ):
         as_labelled(frame, pair())
 
 
@@ -206,7 +256,9 @@ def test_a_bad_value_is_named_by_its_column():
 
 
 def test_identical_rows_are_grouped_exactly():
-    """Against a comparison of all rows; rows are chosen so that the quick hash alone collides (top bits of two words)."""
+    """Against a comparison of all rows; rows are chosen so that the quick hash alone collides (top
+    bits of two words).
+    """
     rng = np.random.default_rng(3)
     x = rng.integers(0, 2, (300, 16)).astype(np.uint8) * 128
     expected = [next(j for j in range(i + 1) if np.array_equal(x[i], x[j])) for i in range(300)]
@@ -231,7 +283,9 @@ def test_the_pass_does_not_depend_on_its_pieces(chunk, monkeypatch):
     told = {note.code: note.message for note in data.notes}
     assert told["constant-features"].startswith("1 of 5 features")
     assert told["duplicate-rows"].startswith("2 of 50 rows")
-    assert told["conflicting-labels"].startswith("2 groups")  # 3 and 40, 7 and 8 differ in their rest by 5
+    assert told["conflicting-labels"].startswith(
+        "2 groups"
+    )  # 3 and 40, 7 and 8 differ in their rest by 5
     assert data.digest == as_labelled(x.copy(), np.arange(50) % 5).digest
 
 
@@ -239,7 +293,10 @@ def test_the_identity_changes_with_inputs_labels_and_classes():
     x, y = draws(40, 4), pair()
     other = x.copy()
     other[39, 3] += 1
-    digests = {as_labelled(*each).digest for each in ((x, y), (other, y), (x, 1 - y), (x, y + 1), (x.reshape(40, 2, 2), y))}
+    digests = {
+        as_labelled(*each).digest
+        for each in ((x, y), (other, y), (x, 1 - y), (x, y + 1), (x.reshape(40, 2, 2), y))
+    }
     assert len(digests) == 5
 
 
@@ -276,7 +333,9 @@ def test_moments_are_those_of_numpy(shape, chunk, monkeypatch):
     axes = 0 if kind == "tabular" else tuple(range(part.ndim - 1))
     mean, scale = moments(data, chosen)
     assert np.allclose(mean, part.mean(axes), rtol=1e-6)
-    assert np.allclose(scale, part.std(axes), rtol=1e-5)  # float32 of numbers near 1e4 are 1e-3 apart, but both see the same ones
+    assert np.allclose(
+        scale, part.std(axes), rtol=1e-5
+    )  # float32 of numbers near 1e4 are 1e-3 apart, but both see the same ones
 
 
 def test_what_does_not_vary_has_scale_one():
@@ -303,7 +362,9 @@ def test_batches_keep_the_order_and_standardise():
     assert list(batches(data, np.array([], int), 4)) == []
 
 
-@pytest.mark.parametrize(("chosen", "size"), [([50], 1), ([-1], 1), ([0.5], 1), ([[0]], 1), ([0], 0)])
+@pytest.mark.parametrize(
+    ("chosen", "size"), [([50], 1), ([-1], 1), ([0.5], 1), ([[0]], 1), ([0], 0)]
+)
 def test_wrong_rows_are_refused_at_the_call(chosen, size):
     data = as_labelled(*images(50, (4, 4)))
     with pytest.raises(ParameterError):

@@ -1,4 +1,6 @@
-"""Labelled data of the user: arrays, tables, pictures in folders, idx files; read without running code, bounded, and checked."""
+"""Labelled data of the user: arrays, tables, pictures in folders, idx files; read without running
+code, bounded, and checked.
+"""
 
 from separatrix.data.labelled.build import as_labelled
 from separatrix.data.labelled.named import NAMED

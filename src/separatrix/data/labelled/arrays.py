@@ -1,4 +1,7 @@
-"""Arrays in .npy, .npz and idx files. Nothing is unpickled or unpacked to disk, and sizes are checked before memory is taken."""
+"""Arrays in .npy, .npz and idx files.
+
+Nothing is unpickled or unpacked to disk, and sizes are checked before memory is taken.
+"""
 
 import io
 import math
@@ -17,19 +20,29 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 
 INPUT_NAMES = ("x", "data", "images", "inputs", "features")
 LABEL_NAMES = ("y", "labels", "label", "targets", "target", "classes")
-PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; others cannot be unpacked with a bound
+PACKINGS = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # what NumPy writes; others cannot be unpacked with a bound
 IDX_NAME = re.compile(r"idx\d-ubyte(\.gz)?$|\.idx\d?(\.gz)?$", re.IGNORECASE)
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, order and type of an .npy stream, which then stands at the first value."""
     version = np.lib.format.read_magic(stream)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     if version not in readers:
-        raise ValueError(f"its version {version[0]}.{version[1]} is that of arrays with named fields")
+        raise ValueError(
+            f"its version {version[0]}.{version[1]} is that of arrays with named fields"
+        )
     shape, fortran, dtype = readers[version](stream)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not unpickled; save plain arrays of numbers or text")
+        raise ValueError(
+            "it holds Python objects, which are not unpickled; save plain arrays of numbers or text"
+        )
     if dtype.names or dtype.subdtype or not dtype.itemsize or dtype.kind not in "buifcSU":
         raise ValueError(f"its type {said(str(dtype))} is neither numbers nor text")
     if any(n < 0 for n in shape):
@@ -39,7 +52,9 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 def _enough(shape: tuple[int, ...], dtype: np.dtype, there: int) -> None:
     if math.prod(shape) * dtype.itemsize > there:
-        raise ValueError(f"it should hold {' x '.join(map(str, shape))} values of {dtype.itemsize} bytes and ends after {there} bytes")
+        raise ValueError(
+            f"it should hold {' x '.join(map(str, shape))} values of {dtype.itemsize} bytes and ends after {there} bytes"
+        )
 
 
 def read_npy(path: Path, limit: int, mapped: bool = True) -> np.ndarray:
@@ -58,11 +73,17 @@ def read_npy(path: Path, limit: int, mapped: bool = True) -> np.ndarray:
         if mapped and count:
             return np.memmap(path, dtype, "r", offset, shape, order)
         check_size(path, count * dtype.itemsize, limit)
-        return np.fromfile(file, dtype, count).reshape(shape, order=order) if dtype.kind not in "SU" else _text(file, dtype, shape, order)
+        return (
+            np.fromfile(file, dtype, count).reshape(shape, order=order)
+            if dtype.kind not in "SU"
+            else _text(file, dtype, shape, order)
+        )
 
 
 def _text(file: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], order) -> np.ndarray:
-    out = np.frombuffer(file.read(math.prod(shape) * dtype.itemsize), dtype).reshape(shape, order=order)
+    out = np.frombuffer(file.read(math.prod(shape) * dtype.itemsize), dtype).reshape(
+        shape, order=order
+    )
     if dtype.kind == "U":
         _valid_text(out)
     return out
@@ -76,14 +97,19 @@ def _valid_text(array: np.ndarray) -> None:
 
 
 def read_npz(path: Path, limit: int, label: str | None = None) -> Raw:
-    """Inputs and labels of an .npz file, under the usual names, of one split or of two; `label` names the labels' array.
+    """Inputs and labels of an .npz file, under the usual names, of one split or of two; `label`
+    names the labels' array.
 
     >>> read_npz(Path("no-such-file.npz"), 1000)
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: no-such-file.npz cannot be read as an .npz file (No such file or directory)
     """
     with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        members = {each.filename.removesuffix(".npy"): each for each in archive.infolist() if each.filename.endswith(".npy")}
+        members = {
+            each.filename.removesuffix(".npy"): each
+            for each in archive.infolist()
+            if each.filename.endswith(".npy")
+        }
         pairs = _pairs(path, list(members), label)
         wanted = [members[name] for pair in pairs for name in pair]
         check_size(path, sum(each.file_size for each in wanted), limit)
@@ -114,8 +140,13 @@ def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
     """
     if len(parts) == 1:
         return parts[0]
-    if any(part.shape[1:] != parts[0].shape[1:] or part.dtype != parts[0].dtype or not part.ndim for part in parts):
-        raise SeparatrixError(f"the splits of {said(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}")
+    if any(
+        part.shape[1:] != parts[0].shape[1:] or part.dtype != parts[0].dtype or not part.ndim
+        for part in parts
+    ):
+        raise SeparatrixError(
+            f"the splits of {said(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}"
+        )
     return np.concatenate(parts)
 
 
@@ -125,7 +156,9 @@ def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, s
         raise SeparatrixError(f"{said(path)} holds no arrays")
     if label is not None:
         if label not in names:
-            raise UnknownNameError(f"array in {said(path)} called", said(label), [said(each) for each in names])
+            raise UnknownNameError(
+                f"array in {said(path)} called", said(label), [said(each) for each in names]
+            )
         others = [name for name in names if name != label]
         inputs = [name for name in others if name.lower() in INPUT_NAMES] or others
         if len(inputs) == 1:
@@ -133,10 +166,14 @@ def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, s
     else:
         found = [(name, other) for name in names for other in partners(name) if other in names]
         firsts = dict(reversed(found))  # of several names that labels may have, the first
-        if len(firsts) == 1 or (firsts and all(re.search(r"train|test|val", x.lower()) for x in firsts)):
+        if len(firsts) == 1 or (
+            firsts and all(re.search(r"train|test|val", x.lower()) for x in firsts)
+        ):
             return [(x, firsts[x]) for x in names if x in firsts]
     listed = ", ".join(f"`{said(each)}`" for each in sorted(names)[:8])
-    raise SeparatrixError(f"it is not clear which arrays of {said(path)} are inputs and labels ({listed}); call them x and y")
+    raise SeparatrixError(
+        f"it is not clear which arrays of {said(path)} are inputs and labels ({listed}); call them x and y"
+    )
 
 
 def partners(stem: str) -> list[str]:
@@ -172,14 +209,18 @@ def partner_file(path: Path, label: str | None = None) -> Path:
     stem = path.name.removesuffix(ending)
     names = partners(stem)
     for name in names:
-        for last in dict.fromkeys((ending, "" if ending == ".gz" else ending, ".gz" if ending == "" else ending)):
+        for last in dict.fromkeys(
+            (ending, "" if ending == ".gz" else ending, ".gz" if ending == "" else ending)
+        ):
             if (path.parent / f"{name}{last}").is_file():
                 return path.parent / f"{name}{last}"
     if not names:
         raise SeparatrixError(
             f"there are no labels for {said(path)}; call the files x{path.suffix} and y{path.suffix}, or name the labels' file"
         )
-    raise SeparatrixError(f"there are no labels beside {said(path)}; put them into {said(names[0] + ending)} in the same folder")
+    raise SeparatrixError(
+        f"there are no labels beside {said(path)}; put them into {said(names[0] + ending)} in the same folder"
+    )
 
 
 def read_npy_pair(path: Path, limit: int, label: str | None = None) -> Raw:
@@ -201,7 +242,9 @@ def read_idx_pair(path: Path, limit: int, label: str | None = None) -> Raw:
     separatrix.errors.SeparatrixError: there are no labels beside train-images-idx3-ubyte; put them into train-labels-idx1-ubyte in the same folder
     """
     beside = partner_file(path, label)
-    return Raw(_idx(path, limit), _idx(beside, limit), kind="image" if "images" in path.name else "auto")
+    return Raw(
+        _idx(path, limit), _idx(beside, limit), kind="image" if "images" in path.name else "auto"
+    )
 
 
 def _idx(path: Path, limit: int) -> np.ndarray:
@@ -217,11 +260,19 @@ def find_arrays(folder: Path, limit: int, label: str | None = None) -> Raw | Non
     if inputs:
         if len(inputs) > 1:
             names = ", ".join(said(each) for each in inputs[:4])
-            raise SeparatrixError(f"{said(folder)} holds several files of inputs ({names}); name the one to read")
+            raise SeparatrixError(
+                f"{said(folder)} holds several files of inputs ({names}); name the one to read"
+            )
         return read_npy_pair(inputs[0], limit, label)
     stems = (IDX_FILES["train_x"], IDX_FILES["test_x"])
-    there = [each for each in files if each.name.removesuffix(".gz").replace(".idx", "-idx") in stems]
+    there = [
+        each for each in files if each.name.removesuffix(".gz").replace(".idx", "-idx") in stems
+    ]
     if not there:
         return None
     parts = [read_idx_pair(each, limit, label) for each in there]
-    return Raw(joined(folder, [each.inputs for each in parts]), joined(folder, [each.labels for each in parts]), kind="image")
+    return Raw(
+        joined(folder, [each.inputs for each in parts]),
+        joined(folder, [each.labels for each in parts]),
+        kind="image",
+    )

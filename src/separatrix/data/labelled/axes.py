@@ -1,4 +1,6 @@
-"""What the axes of an array mean: rows of a table, signals or images; and the type in which they are kept."""
+"""What the axes of an array mean: rows of a table, signals or images; and the type in which they
+are kept.
+"""
 
 import math
 from typing import Literal
@@ -19,10 +21,12 @@ LONGER = 4  # nor one that is not this many times shorter than the axis before
 def laid_out(
     name: str, x: np.ndarray, kind: AskedKind = "auto", shape: tuple[int, ...] | None = None
 ) -> tuple[Num[np.ndarray, "rows ..."], Kind, tuple[Note, ...]]:
-    """An array with its rows first and channels last, what it shows, and notes on what had to be guessed; no copy is made.
+    """An array with its rows first and channels last, what it shows, and notes on what had to be
+    guessed; no copy is made.
 
-    (rows, columns) is a table, (rows, height, width, channels) are images; of (rows, a, b) the last axis are channels of a signal where
-    it is at most 16 and four times shorter than `a`, else these are images of one channel. `kind` and `shape` (of one row) say otherwise.
+    (rows, columns) is a table, (rows, height, width, channels) are images; of (rows, a, b) the last
+    axis are channels of a signal where it is at most 16 and four times shorter than `a`, else these
+    are images of one channel. `kind` and `shape` (of one row) say otherwise.
 
     >>> laid_out("a", np.zeros((30, 8, 8)))[0].shape, laid_out("a", np.zeros((30, 100, 3)))[1]
     ((30, 8, 8, 1), 'signal')
@@ -31,21 +35,35 @@ def laid_out(
     separatrix.errors.SeparatrixError: the rows of a have 12 values, which do not fill the shape 3 × 5
     """
     if x.ndim < 2:
-        raise SeparatrixError(f"the inputs of {said(name)} have {x.ndim} axes, but need one for rows and one or more for features")
+        raise SeparatrixError(
+            f"the inputs of {said(name)} have {x.ndim} axes, but need one for rows and one or more for features"
+        )
     if 0 in x.shape:
-        raise SeparatrixError(f"the inputs of {said(name)} are empty: their shape is {_times(x.shape)}")
+        raise SeparatrixError(
+            f"the inputs of {said(name)} are empty: their shape is {_times(x.shape)}"
+        )
     if shape is not None:
         x = _reshaped(name, x, shape)
     elif x.ndim == 2 and kind == "image":
-        raise SeparatrixError(f"the rows of {said(name)} are {x.shape[1]} values on one axis; give the `shape` of the images they are")
+        raise SeparatrixError(
+            f"the rows of {said(name)} are {x.shape[1]} values on one axis; give the `shape` of the images they are"
+        )
     axes = x.ndim - 1
     allowed = {1: ("signal", "tabular"), 2: ("image", "signal"), 3: ("image",)}.get(axes)
     if allowed is None:
-        raise SeparatrixError(f"the rows of {said(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, 2 or 3; give their `shape`")
+        raise SeparatrixError(
+            f"the rows of {said(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, 2 or 3; give their `shape`"
+        )
     if kind not in ("auto", *allowed):
-        raise SeparatrixError(f"the rows of {said(name)}, of shape {_times(x.shape[1:])}, cannot be of the kind {kind}; give their `shape`")
+        raise SeparatrixError(
+            f"the rows of {said(name)}, of shape {_times(x.shape[1:])}, cannot be of the kind {kind}; give their `shape`"
+        )
     if axes == 1:
-        return x[..., None], "tabular" if kind == "tabular" or (kind == "auto" and shape is None) else "signal", ()
+        return (
+            x[..., None],
+            "tabular" if kind == "tabular" or (kind == "auto" and shape is None) else "signal",
+            (),
+        )
     if axes == 2:
         return _two_axes(x, kind)
     return _channels_last(x, shape is not None)
@@ -57,11 +75,17 @@ def _times(shape: tuple[int, ...]) -> str:
 
 def _reshaped(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     good = isinstance(shape, tuple) and 1 <= len(shape) <= 3
-    if not good or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in shape):
-        raise ParameterError("read_labelled", "shape", "one to three integers >= 1, the shape of one row", shape)
+    if not good or not all(
+        isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in shape
+    ):
+        raise ParameterError(
+            "read_labelled", "shape", "one to three integers >= 1, the shape of one row", shape
+        )
     have = math.prod(x.shape[1:])
     if have != math.prod(shape):
-        raise SeparatrixError(f"the rows of {said(name)} have {have} values, which do not fill the shape {_times(shape)}")
+        raise SeparatrixError(
+            f"the rows of {said(name)} have {have} values, which do not fill the shape {_times(shape)}"
+        )
     return x.reshape(len(x), *shape)
 
 
@@ -90,7 +114,8 @@ def _channels_last(x: np.ndarray, given: bool) -> tuple[np.ndarray, Kind, tuple[
 
 
 def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
-    """Inputs in the type in which they are kept: bytes stay bytes, whole numbers 0 to 255 become bytes, all else float32.
+    """Inputs in the type in which they are kept: bytes stay bytes, whole numbers 0 to 255 become
+    bytes, all else float32.
 
     A memory map is left as it is, so that it never has to fit in memory.
 
@@ -100,9 +125,18 @@ def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: the inputs of a must be numbers, but are text
     """
-    words = {"O": "Python objects, which are not read", "U": "text", "S": "text", "c": "complex", "M": "dates", "m": "times"}
+    words = {
+        "O": "Python objects, which are not read",
+        "U": "text",
+        "S": "text",
+        "c": "complex",
+        "M": "dates",
+        "m": "times",
+    }
     if x.dtype.kind not in "buif":
-        raise SeparatrixError(f"the inputs of {said(name)} must be numbers, but are {words.get(x.dtype.kind, f'of type {x.dtype}')}")
+        raise SeparatrixError(
+            f"the inputs of {said(name)} must be numbers, but are {words.get(x.dtype.kind, f'of type {x.dtype}')}"
+        )
     if isinstance(x, np.memmap) or x.dtype in (np.uint8, np.float32):
         return x
     if x.dtype.kind == "b":
@@ -111,7 +145,9 @@ def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
         return x.astype(np.uint8)
     out = np.empty(x.shape, np.float32)
     step = chunk_rows(x)
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large become infinite, which is found and told later
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # numbers too large become infinite, which is found and told later
         for start in range(0, len(x), step):
             out[start : start + step] = x[start : start + step]
     return out

@@ -17,7 +17,8 @@ from separatrix.notes import Note
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Raw:
-    """What a reader found, before anything is checked: inputs, labels, and what it has to say about them.
+    """What a reader found, before anything is checked: inputs, labels, and what it has to say about
+    them.
 
     >>> Raw(np.zeros((2, 3)), np.zeros(2)).kind
     'auto'
@@ -42,7 +43,13 @@ def check_asked(owner: str, task: str, kind: str) -> None:
     check_choice(owner, "kind", kind, ("auto", "image", "signal", "tabular"))
 
 
-def build(name: str, raw: Raw, task: AskedTask = "auto", kind: AskedKind = "auto", shape: tuple[int, ...] | None = None) -> Labelled:
+def build(
+    name: str,
+    raw: Raw,
+    task: AskedTask = "auto",
+    kind: AskedKind = "auto",
+    shape: tuple[int, ...] | None = None,
+) -> Labelled:
     """Check what a reader found and put it into one form.
 
     >>> build("a", Raw(np.zeros((20, 3)), np.zeros(19)))
@@ -61,15 +68,40 @@ def build(name: str, raw: Raw, task: AskedTask = "auto", kind: AskedKind = "auto
         raise SeparatrixError(f"{said(name)} has {len(x)} rows of inputs but {count} labels")
     few = check_rows(name, len(x))
     if x[0].size < 2:
-        raise SeparatrixError(f"{said(name)} has one feature only, so that there are no neighbours and nothing to share")
-    labels, classes, told = understood(name, raw.labels, "classification" if raw.classes and task == "auto" else task)
-    if raw.classes and classes and all(each.isdigit() and int(each) < len(raw.classes) for each in classes):
+        raise SeparatrixError(
+            f"{said(name)} has one feature only, so that there are no neighbours and nothing to share"
+        )
+    labels, classes, told = understood(
+        name, raw.labels, "classification" if raw.classes and task == "auto" else task
+    )
+    if (
+        raw.classes
+        and classes
+        and all(each.isdigit() and int(each) < len(raw.classes) for each in classes)
+    ):
         classes = tuple(raw.classes[int(each)] for each in classes)
     columns = tuple(encodable(each) for each in raw.columns) if found == "tabular" else ()
     x = as_numbers(name, x)
     seen = scan(name, x, columns)
-    notes = (*raw.notes, *notes, *few, *told, *remarks(name, seen, labels, columns, bool(classes)), *_perhaps_images(x, found))
-    return Labelled(name, x, labels, classes, found, notes, seen.groups, identity(seen, x.shape, labels, classes), columns)
+    notes = (
+        *raw.notes,
+        *notes,
+        *few,
+        *told,
+        *remarks(name, seen, labels, columns, bool(classes)),
+        *_perhaps_images(x, found),
+    )
+    return Labelled(
+        name,
+        x,
+        labels,
+        classes,
+        found,
+        notes,
+        seen.groups,
+        identity(seen, x.shape, labels, classes),
+        columns,
+    )
 
 
 def _perhaps_images(x: np.ndarray, kind: str) -> tuple[Note, ...]:
@@ -92,8 +124,9 @@ def as_labelled(
 ) -> Labelled:
     """Arrays, or any iterable of (x, y) pairs, as checked data.
 
-    `x` is (rows, features), (rows, length, channels), (rows, height, width) or (rows, height, width, channels); `kind` and `shape` say
-    what its axes mean where that is not clear, `task` what the labels are. Pairs may hold at most `max_bytes` (as `read_labelled`).
+    `x` is (rows, features), (rows, length, channels), (rows, height, width) or (rows, height,
+    width, channels); `kind` and `shape` say what its axes mean where that is not clear, `task` what
+    the labels are. Pairs may hold at most `max_bytes` (as `read_labelled`).
 
     >>> as_labelled(np.random.default_rng(0).random((40, 8, 8)), ["a", "b"] * 20)
     Labelled(name='arrays', kind='image', rows=40, shape=(8, 8, 1), classes=2)
@@ -122,7 +155,9 @@ def _array(values: Any, name: str, what: str) -> np.ndarray:
     try:
         return np.asarray(values)
     except Exception:  # rows of different lengths, or a class of the user that is no array
-        raise SeparatrixError(f"the {what} of {said(name)} do not make an array; all rows need the same shape") from None
+        raise SeparatrixError(
+            f"the {what} of {said(name)} do not make an array; all rows need the same shape"
+        ) from None
 
 
 def _stacked(pairs: Iterable[Any], name: str, limit: int) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +171,9 @@ def _stacked(pairs: Iterable[Any], name: str, limit: int) -> tuple[np.ndarray, n
             raise SeparatrixError(f"row {row} of {said(name)} is no (x, y) pair") from None
         x = _array(x, name, "inputs")
         if xs and x.shape != xs[0].shape:
-            raise SeparatrixError(f"row {row} of {said(name)} has the shape {x.shape} and not {xs[0].shape}, that of the first")
+            raise SeparatrixError(
+                f"row {row} of {said(name)} has the shape {x.shape} and not {xs[0].shape}, that of the first"
+            )
         total += x.nbytes
         check_size(name, total, limit)
         xs.append(x)

@@ -1,4 +1,6 @@
-"""One pass over the inputs: what is not finite, what never varies, which rows are the same, and the identity of the data."""
+"""One pass over the inputs: what is not finite, what never varies, which rows are the same, and the
+identity of the data.
+"""
 
 import dataclasses
 import hashlib
@@ -44,7 +46,8 @@ def _canonical(rows: np.ndarray) -> np.ndarray:
 
 
 def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = ()) -> Scan:
-    """Look at every value once; a value that is no finite float32 is an error, with how many there are and where.
+    """Look at every value once; a value that is no finite float32 is an error, with how many there
+    are and where.
 
     >>> scan("a", np.array([[1.0, 2.0], [np.nan, 3.0]], np.float32), ("age", "size"))
     Traceback (most recent call last):
@@ -85,7 +88,9 @@ def _hashed(rows: np.ndarray) -> UInt64[np.ndarray, " rows"]:
     if plain.shape[1] % 8:
         plain = np.pad(plain, ((0, 0), (0, -plain.shape[1] % 8)))
     words = plain.view(np.uint64)
-    odd = np.random.default_rng(0).integers(0, 2**63, words.shape[1], np.uint64) * np.uint64(2) + np.uint64(1)
+    odd = np.random.default_rng(0).integers(0, 2**63, words.shape[1], np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
     return ((words ^ (words >> np.uint64(29))) * odd).sum(1, dtype=np.uint64)
 
 
@@ -111,7 +116,9 @@ def check_rows(name: str, count: int) -> tuple[Note, ...]:
     ['few-rows']
     """
     if count < LEAST_ROWS:
-        raise SeparatrixError(f"{said(name)} has {count} rows, but at least {LEAST_ROWS} are needed")
+        raise SeparatrixError(
+            f"{said(name)} has {count} rows, but at least {LEAST_ROWS} are needed"
+        )
     if count >= COMFORTABLE_ROWS:
         return ()
     words = f"there are {count} rows; with fewer than {COMFORTABLE_ROWS} only large differences can be seen"
@@ -119,9 +126,14 @@ def check_rows(name: str, count: int) -> tuple[Note, ...]:
 
 
 def remarks(
-    name: str, found: Scan, labels: Num[np.ndarray, " rows"], columns: tuple[str, ...], classified: bool = True
+    name: str,
+    found: Scan,
+    labels: Num[np.ndarray, " rows"],
+    columns: tuple[str, ...],
+    classified: bool = True,
 ) -> tuple[Note, ...]:
-    """Notes on features that never vary and rows that repeat, the same inputs with different labels among them.
+    """Notes on features that never vary and rows that repeat, the same inputs with different labels
+    among them.
 
     >>> x = np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], np.float32)
     >>> [note.code for note in remarks("a", scan("a", x), np.array([0, 0, 1]), ())]
@@ -130,10 +142,22 @@ def remarks(
     out = []
     still = np.flatnonzero(found.constant)
     if still.size == found.constant.size:
-        raise SeparatrixError(f"all rows of {said(name)} are the same; there is nothing to learn from")
+        raise SeparatrixError(
+            f"all rows of {said(name)} are the same; there is nothing to learn from"
+        )
     if still.size:
-        names = f" (`{said(columns[still[0]])}`{' and others' if still.size > 1 else ''})" if columns else ""
-        out.append(Note("constant-features", "info", f"{still.size} of {found.constant.size} features{names} never vary"))
+        names = (
+            f" (`{said(columns[still[0]])}`{' and others' if still.size > 1 else ''})"
+            if columns
+            else ""
+        )
+        out.append(
+            Note(
+                "constant-features",
+                "info",
+                f"{still.size} of {found.constant.size} features{names} never vary",
+            )
+        )
     repeats = np.flatnonzero(found.groups != np.arange(len(labels)))
     if repeats.size:
         words = f"{repeats.size} of {len(labels)} rows repeat an earlier row; identical rows must stay on one side of a split"
@@ -142,11 +166,19 @@ def remarks(
         torn = np.unique(found.groups[repeats][labels[repeats] != labels[found.groups[repeats]]])
         if torn.size:
             kind = "classes" if classified else "targets"
-            out.append(Note("conflicting-labels", "warning", f"{torn.size} groups of identical rows have different {kind}"))
+            out.append(
+                Note(
+                    "conflicting-labels",
+                    "warning",
+                    f"{torn.size} groups of identical rows have different {kind}",
+                )
+            )
     return tuple(out)
 
 
-def identity(found: Scan, shape: tuple[int, ...], labels: Num[np.ndarray, " rows"], classes: tuple[str, ...]) -> str:
+def identity(
+    found: Scan, shape: tuple[int, ...], labels: Num[np.ndarray, " rows"], classes: tuple[str, ...]
+) -> str:
     """The identity of inputs and labels, 32 hexadecimal digits.
 
     >>> found = scan("a", np.array([[1.0, 2.0], [1.0, 3.0]], np.float32))

@@ -1,4 +1,6 @@
-"""What every reader shares: how much may be read, how names stand in sentences, and how a decoder's complaint becomes one."""
+"""What every reader shares: how much may be read, how names stand in sentences, and how a decoder's
+complaint becomes one.
+"""
 
 import contextlib
 import os
@@ -8,12 +10,15 @@ from pathlib import Path
 
 from separatrix.errors import ParameterError, SeparatrixError
 
-DEFAULT_BYTES = 4 * 2**30  # what a file may become in memory, unless SEPARATRIX_MAX_BYTES or `max_bytes` says otherwise
+DEFAULT_BYTES = (
+    4 * 2**30
+)  # what a file may become in memory, unless SEPARATRIX_MAX_BYTES or `max_bytes` says otherwise
 VARIABLE = "SEPARATRIX_MAX_BYTES"
 
 
 def byte_limit(given: int | None = None) -> int:
-    """The most bytes that a file may become in memory: the one given, that of SEPARATRIX_MAX_BYTES, or 4 GiB.
+    """The most bytes that a file may become in memory: the one given, that of SEPARATRIX_MAX_BYTES,
+    or 4 GiB.
 
     >>> byte_limit(1000)
     1000
@@ -29,18 +34,24 @@ def byte_limit(given: int | None = None) -> int:
     if not text:
         return DEFAULT_BYTES
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) >= 1):
-        raise SeparatrixError(f"the variable {VARIABLE} must be a whole number of bytes >= 1, got {said(text)}")
+        raise SeparatrixError(
+            f"the variable {VARIABLE} must be a whole number of bytes >= 1, got {said(text)}"
+        )
     return int(text)
 
 
 def said(name: str | os.PathLike[str], limit: int = 80) -> str:
-    """A name as it stands inside a sentence: of a path its last part, on one line, printable, not endless.
+    """A name as it stands inside a sentence: of a path its last part, on one line, printable, not
+    endless.
 
     >>> said("two\\nlines"), said(Path("folder/x.npz"))
     ('two\\\\nlines', 'x.npz')
     """
     text = (name.name or str(name)) if isinstance(name, Path) else str(name)
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode("ascii") for c in text)
+    text = "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode("ascii")
+        for c in text
+    )
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -66,9 +77,11 @@ def damaged(path: str | os.PathLike[str], what: str, error: Exception) -> Separa
 
 @contextlib.contextmanager
 def decoding(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turns whatever a decoder raises on bytes from anywhere into one sentence; keep little else inside.
+    """Turns whatever a decoder raises on bytes from anywhere into one sentence; keep little else
+    inside.
 
-    Decoders of other packages promise no list of exceptions, so all are taken; their warnings say nothing that a user could act on.
+    Decoders of other packages promise no list of exceptions, so all are taken; their warnings say
+    nothing that a user could act on.
 
     >>> with decoding("a.npz", "an .npz file"):
     ...     raise EOFError("it ends too early")
@@ -110,7 +123,9 @@ def read_whole(path: Path, limit: int) -> bytes:
             check_size(path, os.fstat(file.fileno()).st_size, limit)
             raw = file.read(limit + 1)
     except OSError as error:
-        raise SeparatrixError(f"{said(path)} cannot be opened ({error.strerror or error})") from None
+        raise SeparatrixError(
+            f"{said(path)} cannot be opened ({error.strerror or error})"
+        ) from None
     check_size(path, len(raw), limit)
     if not raw:
         raise SeparatrixError(f"{said(path)} is empty")

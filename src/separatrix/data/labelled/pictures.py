@@ -1,4 +1,7 @@
-"""Pictures in folders: one subfolder a class, PNG or JPEG. Sizes are read before pixels, and nothing is followed out of the folder."""
+"""Pictures in folders: one subfolder a class, PNG or JPEG.
+
+Sizes are read before pixels, and nothing is followed out of the folder.
+"""
 
 import dataclasses
 import os
@@ -34,17 +37,27 @@ class Found:
 
 
 def find_pictures(folder: Path) -> Found:
-    """The pictures in the subfolders of a folder, by the subfolder's name; subfolders called train and test are looked through.
+    """The pictures in the subfolders of a folder, by the subfolder's name; subfolders called train
+    and test are looked through.
 
-    Links to folders are not followed, so that there are no loops and nothing from elsewhere; files that begin with a dot are ignored.
+    Links to folders are not followed, so that there are no loops and nothing from elsewhere; files
+    that begin with a dot are ignored.
     """
     classes: dict[str, list[Path]] = {}
     others: list[str] = []
     links = 0
-    places = [each for each in sorted(os.scandir(folder), key=lambda each: each.name) if not each.name.startswith(".")]
+    places = [
+        each
+        for each in sorted(os.scandir(folder), key=lambda each: each.name)
+        if not each.name.startswith(".")
+    ]
     inner = [each for each in places if each.is_dir(follow_symlinks=False)]
     if inner and all(each.name.lower() in SPLITS for each in inner):
-        places = [each for split in inner for each in sorted(os.scandir(split.path), key=lambda each: each.name)]
+        places = [
+            each
+            for split in inner
+            for each in sorted(os.scandir(split.path), key=lambda each: each.name)
+        ]
         places = [each for each in places if not each.name.startswith(".")]
     for place in places:
         if not place.is_dir(follow_symlinks=False):
@@ -66,7 +79,8 @@ def find_pictures(folder: Path) -> Found:
 
 
 def read_pictures(folder: Path, limit: int) -> Raw:
-    """The pictures of a folder as one array of bytes, with their classes; pictures of other sizes are brought to the smallest.
+    """The pictures of a folder as one array of bytes, with their classes; pictures of other sizes
+    are brought to the smallest.
 
     >>> read_pictures(Path("."), 1000)
     Traceback (most recent call last):
@@ -94,12 +108,24 @@ def _notes(found: Found, about: list[tuple[tuple[int, int], str]], size: tuple[i
     if len(sizes) > 1:
         widths, heights = zip(*sizes)
         words = f"pictures have {len(sizes)} sizes, {min(widths)} to {max(widths)} wide and {min(heights)} to {max(heights)} high"
-        yield Note("resized", "warning", f"{words}; all were brought to {size[0]} × {size[1]}, which changes their proportions")
+        yield Note(
+            "resized",
+            "warning",
+            f"{words}; all were brought to {size[0]} × {size[1]}, which changes their proportions",
+        )
     if found.others:
         words = f"{len(found.others)} files are not PNG or JPEG pictures in a class's subfolder and were left out"
-        yield Note("files-left-out", "warning", f"{words} (`{said(found.others[0])}`{', …' if len(found.others) > 1 else ''})")
+        yield Note(
+            "files-left-out",
+            "warning",
+            f"{words} (`{said(found.others[0])}`{', …' if len(found.others) > 1 else ''})",
+        )
     if found.links:
-        yield Note("links-left-out", "warning", f"{found.links} links to folders or loose links were not followed")
+        yield Note(
+            "links-left-out",
+            "warning",
+            f"{found.links} links to folders or loose links were not followed",
+        )
     if any("A" in mode or mode == "PA" for _, mode in about):
         yield Note("transparency", "info", "some pictures have transparency, which was ignored")
 
@@ -124,7 +150,9 @@ def _header(file: Path) -> tuple[tuple[int, int], str]:
         return picture.size, picture.mode
 
 
-def _pixels(file: Path, size: tuple[int, int], colour: bool) -> UInt8[np.ndarray, "height width channels"]:
+def _pixels(
+    file: Path, size: tuple[int, int], colour: bool
+) -> UInt8[np.ndarray, "height width channels"]:
     from PIL import Image
 
     with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:

@@ -3,7 +3,13 @@
 import os
 from pathlib import Path
 
-from separatrix.data.labelled.arrays import IDX_NAME, find_arrays, read_idx_pair, read_npy_pair, read_npz
+from separatrix.data.labelled.arrays import (
+    IDX_NAME,
+    find_arrays,
+    read_idx_pair,
+    read_npy_pair,
+    read_npz,
+)
 from separatrix.data.labelled.axes import AskedKind
 from separatrix.data.labelled.build import Raw, build, check_asked
 from separatrix.data.labelled.limits import byte_limit, said
@@ -36,11 +42,13 @@ def read_labelled(
 ) -> Labelled:
     """Labelled data from a file, a folder, or by name.
 
-    Files are .npz (arrays x and y), .npy (x.npy beside y.npy; memory-mapped), .csv, .tsv and .parquet (a column of labels, called
-    `label` or as usual, else the last; all others numbers) and idx; a folder has a subfolder of PNG or JPEG pictures for each class,
-    or arrays. Names are those of `NAMED`; a file or folder that is called like one comes first. `task` says whether labels are classes,
-    `shape` and `kind` what one row is. What a file becomes in memory is bounded by `max_bytes`, by SEPARATRIX_MAX_BYTES, or by
-    4 GiB; a memory map is not. Nothing is unpickled. All that can be wrong with a file is one sentence, a `SeparatrixError`.
+    Files are .npz (arrays x and y), .npy (x.npy beside y.npy; memory-mapped), .csv, .tsv and
+    .parquet (a column of labels, called `label` or as usual, else the last; all others numbers) and
+    idx; a folder has a subfolder of PNG or JPEG pictures for each class, or arrays. Names are those
+    of `NAMED`; a file or folder that is called like one comes first. `task` says whether labels are
+    classes, `shape` and `kind` what one row is. What a file becomes in memory is bounded by
+    `max_bytes`, by SEPARATRIX_MAX_BYTES, or by 4 GiB; a memory map is not. Nothing is unpickled.
+    All that can be wrong with a file is one sentence, a `SeparatrixError`.
 
     >>> read_labelled("digits")
     Labelled(name='digits', kind='image', rows=1797, shape=(8, 8, 1), classes=10)
@@ -55,11 +63,19 @@ def read_labelled(
     try:
         place = Path(path).expanduser()
         there = os.path.lexists(place)
-    except (TypeError, ValueError, RuntimeError):  # not a path, a NUL inside, a home that is not there
-        raise ParameterError("read_labelled", "path", "a path or the name of a data set", path) from None
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # not a path, a NUL inside, a home that is not there
+        raise ParameterError(
+            "read_labelled", "path", "a path or the name of a data set", path
+        ) from None
     name = place.name or str(path)
     if not there or not str(path):
-        if not isinstance(path, str) or place.suffix or place.name != path:  # which no name of a data set has
+        if (
+            not isinstance(path, str) or place.suffix or place.name != path
+        ):  # which no name of a data set has
             raise SeparatrixError(f"there is no file or folder {said(str(path))}")
         name, raw = path, read_named(path)
     elif place.is_dir():
@@ -95,4 +111,6 @@ def _file(place: Path, limit: int, label: str | None) -> Raw:
             f"{said(place)} is made of pickles, which can run code and are not read; save arrays x and y with numpy.savez"
         )
     known = ", ".join((*READERS, ".csv.gz", "idx"))
-    raise SeparatrixError(f"{said(place)} is of no form that can be read; known are {known}, and folders of pictures")
+    raise SeparatrixError(
+        f"{said(place)} is of no form that can be read; known are {known}, and folders of pictures"
+    )

@@ -1,4 +1,6 @@
-"""Labelled rows as one value, and the ways to take rows out of it without ever holding all of them as floating point."""
+"""Labelled rows as one value, and the ways to take rows out of it without ever holding all of them
+as floating point.
+"""
 
 import dataclasses
 from collections.abc import Iterator
@@ -18,11 +20,13 @@ CHUNK = 1 << 22  # bytes of inputs that are looked at together
 class Labelled:
     """Rows with a label each, checked.
 
-    `inputs` is (rows, height, width, channels) for images, (rows, length, channels) for signals, and (rows, columns, 1) for tables,
-    whose columns are called `columns` where they have names. It is uint8 or float32; a memory map keeps the type of its file. `labels`
-    are the numbers of `classes` (int32), or numbers (float32) in a regression, which has no classes. Rows with the same inputs have
-    the same number in `duplicate_groups`, that of the first of them: a fair split keeps them on one side. `digest` is the identity of
-    inputs and labels, whatever file they came in.
+    `inputs` is (rows, height, width, channels) for images, (rows, length, channels) for signals,
+    and (rows, columns, 1) for tables, whose columns are called `columns` where they have names. It
+    is uint8 or float32; a memory map keeps the type of its file. `labels` are the numbers of
+    `classes` (int32), or numbers (float32) in a regression, which has no classes. Rows with the
+    same inputs have the same number in `duplicate_groups`, that of the first of them: a fair split
+    keeps them on one side. `digest` is the identity of inputs and labels, whatever file they came
+    in.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120.0).reshape(30, 4), ["cat", "dog", "cat"] * 10)
@@ -66,10 +70,14 @@ def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:
     >>> chunk_rows(np.zeros((10, 1024), np.float32))
     1024
     """
-    return max(1, CHUNK // max(1, int(np.prod(inputs.shape[1:], dtype=np.int64)) * max(4, inputs.itemsize)))
+    return max(
+        1, CHUNK // max(1, int(np.prod(inputs.shape[1:], dtype=np.int64)) * max(4, inputs.itemsize))
+    )
 
 
-def _checked(labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None) -> Int[np.ndarray, " chosen"]:
+def _checked(
+    labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None
+) -> Int[np.ndarray, " chosen"]:
     if indices is None:
         return np.arange(len(labelled))
     chosen = np.asarray(indices)
@@ -77,11 +85,15 @@ def _checked(labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None) -> 
         raise ParameterError(repr(labelled.name), "indices", "whole numbers on one axis", indices)
     if chosen.size and (chosen.min() < 0 or chosen.max() >= len(labelled)):
         wrong = int(chosen.min() if chosen.min() < 0 else chosen.max())
-        raise ParameterError(repr(labelled.name), "indices", f"rows in [0, {len(labelled) - 1}]", wrong)
+        raise ParameterError(
+            repr(labelled.name), "indices", f"rows in [0, {len(labelled) - 1}]", wrong
+        )
     return chosen.astype(np.int64)
 
 
-def _gathered(inputs: Num[np.ndarray, "rows ..."], chosen: Int[np.ndarray, " chosen"]) -> Num[np.ndarray, "chosen ..."]:
+def _gathered(
+    inputs: Num[np.ndarray, "rows ..."], chosen: Int[np.ndarray, " chosen"]
+) -> Num[np.ndarray, "chosen ..."]:
     """Rows in the order asked for, read in the order of the file, which a disk prefers."""
     order = np.argsort(chosen, kind="stable")
     rows = inputs[chosen[order]]
@@ -96,9 +108,11 @@ def batches(
     size: int,
     standard: tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]] | None = None,
 ) -> Iterator[tuple[Float32[np.ndarray, "batch ..."], Num[np.ndarray, " batch"]]]:
-    """The rows `indices` (all where None) in this order, `size` at a time, as float32, each with its labels; the last batch may be smaller.
+    """The rows `indices` (all where None) in this order, `size` at a time, as float32, each with
+    its labels; the last batch may be smaller.
 
-    Only the rows of one batch are in memory. `standard` is what `moments` gives: its mean is subtracted and its scale divided out.
+    Only the rows of one batch are in memory. `standard` is what `moments` gives: its mean is
+    subtracted and its scale divided out.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
@@ -107,7 +121,9 @@ def batches(
     """
     check_integer("batches", "size", size, low=1)
     chosen = _checked(labelled, indices)
-    return _batches(labelled, chosen, size, standard)  # checked at the call, not when the first batch is taken
+    return _batches(
+        labelled, chosen, size, standard
+    )  # checked at the call, not when the first batch is taken
 
 
 def _batches(labelled, chosen, size, standard):
@@ -122,9 +138,11 @@ def _batches(labelled, chosen, size, standard):
 def moments(
     labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None = None
 ) -> tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]]:
-    """Mean and standard deviation over the rows `indices` (all where None): of each channel of images and signals, each column of a table.
+    """Mean and standard deviation over the rows `indices` (all where None): of each channel of
+    images and signals, each column of a table.
 
-    They are computed in chunks, and subtract from and divide rows as they are. What does not vary has the scale 1.
+    They are computed in chunks, and subtract from and divide rows as they are. What does not vary
+    has the scale 1.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
@@ -139,16 +157,23 @@ def moments(
     count, mean, squares = 0, np.zeros(features), np.zeros(features)
     step = chunk_rows(labelled.inputs)
     for start in range(0, len(chosen), step):
-        part = _gathered(labelled.inputs, chosen[start : start + step]).astype(np.float64).reshape(-1, features)
+        part = (
+            _gathered(labelled.inputs, chosen[start : start + step])
+            .astype(np.float64)
+            .reshape(-1, features)
+        )
         centre = part.mean(0)
         part -= centre
-        # Chan, Golub & LeVeque: moments of two sets from those of each, without the cancellation of Σx² - (Σx)².
+        # Chan, Golub & LeVeque: moments of two sets from those of each, without the cancellation of
+        # Σx² - (Σx)².
         shift, total = centre - mean, count + len(part)
         squares += np.einsum("nf,nf->f", part, part) + shift**2 * (count * len(part) / total)
         mean += shift * (len(part) / total)
         count = total
     mean, variance = mean.reshape(labelled.shape), squares.reshape(labelled.shape) / count
-    if labelled.kind != "tabular":  # the places of an image or signal share the moments of their channel
+    if (
+        labelled.kind != "tabular"
+    ):  # the places of an image or signal share the moments of their channel
         axes = tuple(range(mean.ndim - 1))
         mean, variance = mean.mean(axes), variance.mean(axes) + mean.var(axes)
     spread = np.sqrt(variance)

@@ -17,7 +17,8 @@ DELIMITERS = (",", ";", "\t")
 
 
 def read_csv(path: Path, limit: int, label: str | None = None) -> Raw:
-    """A text table, with or without names in its first line, separated by commas, semicolons or tabs; .gz is unpacked.
+    """A text table, with or without names in its first line, separated by commas, semicolons or
+    tabs; .gz is unpacked.
 
     >>> read_csv(Path("no-such-file.csv"), 1000)
     Traceback (most recent call last):
@@ -33,14 +34,19 @@ def read_csv(path: Path, limit: int, label: str | None = None) -> Raw:
     delimiter = max(DELIMITERS, key=first.count)
     bare = all(_number(cell) for cell in first.split(delimiter))
     with decoding(path, "a CSV file"):
-        # One block: types are guessed from the first block only, and a later "1.5" in a column of whole numbers would be an error.
+        # One block: types are guessed from the first block only, and a later "1.5" in a column of
+        # whole numbers would be an error.
         block = min(len(raw) + 1, 2**31 - 1)
         table = csv.read_csv(
             pyarrow.BufferReader(raw),
             read_options=csv.ReadOptions(autogenerate_column_names=bare, block_size=block),
             parse_options=csv.ParseOptions(delimiter=delimiter),
         )
-        names = [f"column {i + 1}" for i in range(table.num_columns)] if bare else list(table.column_names)
+        names = (
+            [f"column {i + 1}" for i in range(table.num_columns)]
+            if bare
+            else list(table.column_names)
+        )
         columns = [table.column(i) for i in range(table.num_columns)]
     return _split(path, names, columns, label, limit)
 
@@ -50,7 +56,9 @@ def _first_line(path: Path, raw: bytes) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise SeparatrixError(f"{said(path)} is not UTF-8 text (line {line}); save it as UTF-8") from None
+        raise SeparatrixError(
+            f"{said(path)} is not UTF-8 text (line {line}); save it as UTF-8"
+        ) from None
     return text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
 
 
@@ -74,7 +82,9 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> Raw:
 
     raw = read_whole(path, limit)
     if raw[:4] != b"PAR1":
-        raise SeparatrixError(f"{said(path)} cannot be read as a Parquet file (it does not begin like one)")
+        raise SeparatrixError(
+            f"{said(path)} cannot be read as a Parquet file (it does not begin like one)"
+        )
     with decoding(path, "a Parquet file"):
         file = parquet.ParquetFile(pyarrow.BufferReader(raw))
         about = file.metadata
@@ -83,7 +93,10 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> Raw:
         check_size(path, sum(max(0, each.total_byte_size) for each in groups), limit)
         table = file.read()
         table.validate(full=True)
-        names, columns = list(table.column_names), [table.column(i) for i in range(table.num_columns)]
+        names, columns = (
+            list(table.column_names),
+            [table.column(i) for i in range(table.num_columns)],
+        )
     return _split(path, names, columns, label, limit)
 
 
@@ -93,9 +106,17 @@ def _split(path: Path, names: list[str], columns: list[Any], label: str | None, 
         raise SeparatrixError(f"{said(path)} has no rows")
     at = _label_at(path, names, label)
     notes = ()
-    dropped = next((i for i in (0, len(names) - 1) if i != at and _is_index(names[i], columns[i])), None)
+    dropped = next(
+        (i for i in (0, len(names) - 1) if i != at and _is_index(names[i], columns[i])), None
+    )
     if dropped is not None:
-        notes = (Note("index-column", "info", f"column `{said(names[dropped])}` counts the rows and was left out"),)
+        notes = (
+            Note(
+                "index-column",
+                "info",
+                f"column `{said(names[dropped])}` counts the rows and was left out",
+            ),
+        )
     kept = [i for i in range(len(names)) if i not in (at, dropped)]
     if not kept:
         raise SeparatrixError(f"{said(path)} has no columns beside the labels `{said(names[at])}`")
@@ -106,16 +127,25 @@ def _split(path: Path, names: list[str], columns: list[Any], label: str | None, 
     with np.errstate(over="ignore", invalid="ignore"):
         for i, each in enumerate(read):
             inputs[:, i] = each
-    return Raw(inputs, _labels(path, names[at], columns[at]), columns=tuple(names[i] for i in kept), notes=notes)
+    return Raw(
+        inputs,
+        _labels(path, names[at], columns[at]),
+        columns=tuple(names[i] for i in kept),
+        notes=notes,
+    )
 
 
 def _label_at(path: Path, names: list[str], label: str | None) -> int:
     if label is not None:
         found = [i for i, name in enumerate(names) if name == label]
         if not found:
-            raise UnknownNameError(f"column in {said(path)} called", said(label), [said(each) for each in names])
+            raise UnknownNameError(
+                f"column in {said(path)} called", said(label), [said(each) for each in names]
+            )
         if len(found) > 1:
-            raise SeparatrixError(f"{said(path)} has {len(found)} columns called `{said(label)}`; rename all but one")
+            raise SeparatrixError(
+                f"{said(path)} has {len(found)} columns called `{said(label)}`; rename all but one"
+            )
         return found[0]
     for usual in LABEL_COLUMNS:
         found = [i for i, name in enumerate(names) if name.strip().lower() == usual]
@@ -127,7 +157,11 @@ def _label_at(path: Path, names: list[str], label: str | None) -> int:
 def _is_index(name: str, column: Any) -> bool:
     import pyarrow
 
-    if name.strip().lower() not in INDEX_COLUMNS or not pyarrow.types.is_integer(column.type) or column.null_count:
+    if (
+        name.strip().lower() not in INDEX_COLUMNS
+        or not pyarrow.types.is_integer(column.type)
+        or column.null_count
+    ):
         return False
     values = column.to_numpy()
     return int(values[0]) in (0, 1) and bool((np.diff(values) == 1).all())
@@ -135,22 +169,40 @@ def _is_index(name: str, column: Any) -> bool:
 
 def _missing(path: Path, name: str, column: Any) -> None:
     if column.null_count:
-        what = "is empty" if column.null_count == len(column) else f"has {column.null_count} missing values"
-        raise SeparatrixError(f"column `{said(name)}` of {said(path)} {what}; remove these rows or fill them")
+        what = (
+            "is empty"
+            if column.null_count == len(column)
+            else f"has {column.null_count} missing values"
+        )
+        raise SeparatrixError(
+            f"column `{said(name)}` of {said(path)} {what}; remove these rows or fill them"
+        )
 
 
 def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
     import pyarrow
 
     kind = column.type
-    numeric = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)
+    numeric = (
+        pyarrow.types.is_integer(kind)
+        or pyarrow.types.is_floating(kind)
+        or pyarrow.types.is_boolean(kind)
+    )
     if not numeric and not pyarrow.types.is_decimal(kind) and not pyarrow.types.is_null(kind):
         value = said(str(column[0].as_py()) if pyarrow.types.is_string(kind) else str(kind), 30)
-        what = f"text such as `{value}`" if pyarrow.types.is_string(kind) else f"values of type {value}"
-        raise SeparatrixError(f"column `{said(name)}` of {said(path)} holds {what}; leave it out or turn it into numbers")
+        what = (
+            f"text such as `{value}`"
+            if pyarrow.types.is_string(kind)
+            else f"values of type {value}"
+        )
+        raise SeparatrixError(
+            f"column `{said(name)}` of {said(path)} holds {what}; leave it out or turn it into numbers"
+        )
     _missing(path, name, column)
     with decoding(path, f"a table (column `{said(name)}`)"):
-        return (column.cast(pyarrow.float64()) if pyarrow.types.is_decimal(kind) else column).to_numpy()
+        return (
+            column.cast(pyarrow.float64()) if pyarrow.types.is_decimal(kind) else column
+        ).to_numpy()
 
 
 def _labels(path: Path, name: str, column: Any) -> np.ndarray:
@@ -166,7 +218,11 @@ def _labels(path: Path, name: str, column: Any) -> np.ndarray:
             return np.array(column.to_pylist(), np.object_)
         if pyarrow.types.is_decimal(kind):
             column = column.cast(pyarrow.float64())
-        elif not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
+        elif not (
+            pyarrow.types.is_integer(kind)
+            or pyarrow.types.is_floating(kind)
+            or pyarrow.types.is_boolean(kind)
+        ):
             raise SeparatrixError(
                 f"the labels `{said(name)}` of {said(path)} are of type {said(str(kind), 30)}, but must be text or numbers"
             )

@@ -17,14 +17,17 @@ ROWS_A_CLASS = 5  # integers with fewer rows a value than this are taken for num
 RARE = 5  # a class with fewer rows is named in a note
 UNEVEN = 5.0  # so are classes of which the largest is this many times the smallest
 
-Found = tuple[Int32[np.ndarray, " rows"] | Float32[np.ndarray, " rows"], tuple[str, ...], tuple[Note, ...]]
+Found = tuple[
+    Int32[np.ndarray, " rows"] | Float32[np.ndarray, " rows"], tuple[str, ...], tuple[Note, ...]
+]
 
 
 def understood(name: str, y: np.ndarray, task: AskedTask = "auto") -> Found:
     """Labels as class numbers with the classes' names, or as numbers without; and notes.
 
-    Text and truth values are classes. So are two different numbers, at most 20 different whole ones written as floating point, and
-    integers with at least five rows a value; other numbers make a regression. `task` overrules this.
+    Text and truth values are classes. So are two different numbers, at most 20 different whole ones
+    written as floating point, and integers with at least five rows a value; other numbers make a
+    regression. `task` overrules this.
 
     >>> understood("a", np.array(["b", "a", "b", "a"]))[:2]
     (array([1, 0, 1, 0], dtype=int32), ('a', 'b'))
@@ -40,21 +43,29 @@ def understood(name: str, y: np.ndarray, task: AskedTask = "auto") -> Found:
         y = _numeric(name, y) if task == "regression" else y
     values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(values) < 2:
-        raise SeparatrixError(f"all {len(y)} labels of {said(name)} are {said(_called(values[0]))}; there is nothing to learn")
+        raise SeparatrixError(
+            f"all {len(y)} labels of {said(name)} are {said(_called(values[0]))}; there is nothing to learn"
+        )
     if task == "classification" or (task == "auto" and _classes(y, values)):
-        note = _guessed(len(values)) if task == "auto" and len(values) > WHOLE_FLOATS and y.dtype.kind in "iuf" else ()
+        note = (
+            _guessed(len(values))
+            if task == "auto" and len(values) > WHOLE_FLOATS and y.dtype.kind in "iuf"
+            else ()
+        )
         return _classified(name, values, inverse, counts, (*notes, *note))
     if task == "auto" and y.dtype.kind in "iu":
-        words = (
-            f"the labels are {len(values)} different whole numbers and are taken for amounts; say task=classification if they are classes"
-        )
+        words = f"the labels are {len(values)} different whole numbers and are taken for amounts; say task=classification if they are classes"
         notes = (*notes, Note("task-guessed", "info", words))
     with np.errstate(over="ignore", invalid="ignore"):
         out = y.astype(np.float32)
     if not np.isfinite(out).all():
-        raise SeparatrixError(f"the labels of {said(name)} reach {np.abs(y).max():.3g}, beyond what float32 holds; rescale them")
+        raise SeparatrixError(
+            f"the labels of {said(name)} reach {np.abs(y).max():.3g}, beyond what float32 holds; rescale them"
+        )
     if out.min() == out.max():
-        raise SeparatrixError(f"all labels of {said(name)} are {out[0]:g} to the precision of float32; subtract their mean")
+        raise SeparatrixError(
+            f"all labels of {said(name)} are {out[0]:g} to the precision of float32; subtract their mean"
+        )
     return out, (), notes
 
 
@@ -68,22 +79,32 @@ def _plain(name: str, y: np.ndarray) -> np.ndarray:
             try:
                 return np.array([float(each) for each in flat]).reshape(y.shape)
             except OverflowError:
-                raise SeparatrixError(f"the labels of {said(name)} hold a number beyond floating point; rescale them") from None
+                raise SeparatrixError(
+                    f"the labels of {said(name)} hold a number beyond floating point; rescale them"
+                ) from None
         missing = sum(each is None for each in flat)
         if missing:
-            raise SeparatrixError(f"{missing} labels of {said(name)} are missing; remove these rows")
+            raise SeparatrixError(
+                f"{missing} labels of {said(name)} are missing; remove these rows"
+            )
         sorts = " and ".join(sorted({type(each).__name__ for each in flat})[:3])
-        raise SeparatrixError(f"the labels of {said(name)} must be all text or all numbers, but are {said(sorts)}")
+        raise SeparatrixError(
+            f"the labels of {said(name)} must be all text or all numbers, but are {said(sorts)}"
+        )
     if y.dtype.kind == "S":
         return np.char.decode(y, "utf-8", "backslashreplace")
     if y.dtype.kind == "U":
         try:
             "".join(y.reshape(-1)).encode()
         except UnicodeError:
-            raise SeparatrixError(f"the labels of {said(name)} hold text that is not Unicode") from None
+            raise SeparatrixError(
+                f"the labels of {said(name)} hold text that is not Unicode"
+            ) from None
         return y
     if y.dtype.kind not in "buif":
-        raise SeparatrixError(f"the labels of {said(name)} must be text or numbers, but are of type {said(str(y.dtype))}")
+        raise SeparatrixError(
+            f"the labels of {said(name)} must be text or numbers, but are of type {said(str(y.dtype))}"
+        )
     return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
 
 
@@ -95,9 +116,15 @@ def _flat(name: str, y: np.ndarray, task: AskedTask) -> tuple[np.ndarray, tuple[
     if y.ndim == 2 and y.shape[1] and task != "regression" and y.dtype.kind in "buif":
         hot = y.astype(bool)
         if (hot.sum(1) == 1).all() and (y[hot] == 1).all():
-            note = Note("one-hot", "info", f"the labels are one-hot rows of {y.shape[1]} and are read as class numbers")
+            note = Note(
+                "one-hot",
+                "info",
+                f"the labels are one-hot rows of {y.shape[1]} and are read as class numbers",
+            )
             return hot.argmax(1), (note,)
-    raise SeparatrixError(f"the labels of {said(name)} must be one a row, but have the shape {' × '.join(map(str, y.shape)) or '()'}")
+    raise SeparatrixError(
+        f"the labels of {said(name)} must be one a row, but have the shape {' × '.join(map(str, y.shape)) or '()'}"
+    )
 
 
 def _refuse_missing(name: str, y: np.ndarray) -> None:
@@ -117,7 +144,9 @@ def _numeric(name: str, y: np.ndarray) -> np.ndarray:
     try:
         out = y.astype(np.float64)
     except ValueError:
-        raise SeparatrixError(f"the labels of {said(name)} are text, which a regression cannot use; say task=classification") from None
+        raise SeparatrixError(
+            f"the labels of {said(name)} are text, which a regression cannot use; say task=classification"
+        ) from None
     _refuse_missing(name, out)
     return out
 
@@ -138,23 +167,34 @@ def _guessed(count: int) -> tuple[Note, ...]:
 
 def _called(value: np.generic) -> str:
     plain = value.item()
-    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() and abs(plain) < 1e15 else str(plain)
+    return (
+        str(int(plain))
+        if isinstance(plain, float) and plain.is_integer() and abs(plain) < 1e15
+        else str(plain)
+    )
 
 
 def _order(names: list[str]) -> list[int]:
     """Class "10" after class "9", where all are whole numbers; else as text."""
     whole = all(len(each) <= 15 and each.isascii() and each.lstrip("-").isdigit() for each in names)
-    return sorted(range(len(names)), key=lambda i: (int(names[i]) if whole and names[i].count("-") <= 1 else 0, names[i]))
+    return sorted(
+        range(len(names)),
+        key=lambda i: (int(names[i]) if whole and names[i].count("-") <= 1 else 0, names[i]),
+    )
 
 
-def _classified(name: str, values: np.ndarray, inverse: np.ndarray, counts: np.ndarray, notes: tuple[Note, ...]) -> Found:
+def _classified(
+    name: str, values: np.ndarray, inverse: np.ndarray, counts: np.ndarray, notes: tuple[Note, ...]
+) -> Found:
     rows = len(inverse)
     if len(values) > MOST_CLASSES:
         raise SeparatrixError(
             f"the labels of {said(name)} name {len(values)} classes, more than the {MOST_CLASSES} allowed; is this a regression?"
         )
     if 2 * len(values) > rows:
-        raise SeparatrixError(f"the labels of {said(name)} name {len(values)} classes in {rows} rows, fewer than two rows a class")
+        raise SeparatrixError(
+            f"the labels of {said(name)} name {len(values)} classes in {rows} rows, fewer than two rows a class"
+        )
     names = [_called(each) for each in values]
     order = _order(names)
     place = np.empty(len(order), np.int32)
@@ -175,11 +215,26 @@ def balance(classes: tuple[str, ...], counts: np.ndarray) -> tuple[Note, ...]:
         worst = int(counts.argmin())
         words = f"{few.size} of {len(classes)} classes have fewer than {RARE} rows (`{said(classes[worst])}` has {counts[worst]})"
         out.append(
-            Note("rare-class", "warning", words + ("; a class of one row is never both learnt and tested" if counts[worst] == 1 else ""))
+            Note(
+                "rare-class",
+                "warning",
+                words
+                + (
+                    "; a class of one row is never both learnt and tested"
+                    if counts[worst] == 1
+                    else ""
+                ),
+            )
         )
     if counts.max() >= UNEVEN * counts.min():
         most, least = int(counts.argmax()), int(counts.argmin())
         share = counts[most] / counts.sum()
         words = f"class `{said(classes[most])}` has {counts[most]} rows and `{said(classes[least])}` {counts[least]}"
-        out.append(Note("imbalanced", "warning", f"{words}; always answering the first is right in {share:.1%} of the rows"))
+        out.append(
+            Note(
+                "imbalanced",
+                "warning",
+                f"{words}; always answering the first is right in {share:.1%} of the rows",
+            )
+        )
     return tuple(out)

@@ -1,4 +1,6 @@
-"""Real data about which everyone agrees: what a diagnosis must say of them, and of the same pixels in another order."""
+"""Real data about which everyone agrees: what a diagnosis must say of them, and of the same pixels
+in another order.
+"""
 
 from collections.abc import Callable
 
@@ -13,23 +15,31 @@ PAYS_NOT = ("neither pays", "cannot tell")
 
 
 def shuffled(data: Labelled, seed: int) -> Labelled:
-    """The same rows with their pixels (all channels of one together) in another order, the same for every row.
+    """The same rows with their pixels (all channels of one together) in another order, the same for
+    every row.
 
     >>> shuffled(read_labelled("digits"), 0)
     Labelled(name='digits, permuted', kind='image', rows=1797, shape=(8, 8, 1), classes=10)
     """
     rows, *pixels, channels = data.inputs.shape
     order = np.random.default_rng([seed, 23]).permutation(int(np.prod(pixels)))
-    inputs = np.asarray(data.inputs).reshape(rows, -1, channels)[:, order].reshape(data.inputs.shape)
+    inputs = (
+        np.asarray(data.inputs).reshape(rows, -1, channels)[:, order].reshape(data.inputs.shape)
+    )
     labels = np.asarray(data.classes)[data.labels] if data.classes else data.labels
-    return as_labelled(inputs, labels, name=f"{data.name}, permuted", kind=data.kind, task=data.task)
+    return as_labelled(
+        inputs, labels, name=f"{data.name}, permuted", kind=data.kind, task=data.task
+    )
 
 
 IMAGES = ("digits", "mnist", "fashion-mnist", "cifar10")
 TABLES = ("breast-cancer", "wine")
 REALS: dict[str, tuple[tuple[str, ...], Callable[[int], Labelled]]] = {
     **{name: (PAYS, lambda seed, name=name: read_labelled(name)) for name in IMAGES},
-    **{f"{name}, permuted": (PAYS_NOT, lambda seed, name=name: shuffled(read_labelled(name), seed)) for name in IMAGES},
+    **{
+        f"{name}, permuted": (PAYS_NOT, lambda seed, name=name: shuffled(read_labelled(name), seed))
+        for name in IMAGES
+    },
     **{name: (PAYS_NOT, lambda seed, name=name: read_labelled(name)) for name in TABLES},
 }
 

@@ -1,8 +1,9 @@
 """Synthetic data whose truth is known: what a diagnosis must get right.
 
-The signal is even: a class shows its own pattern with a random sign, so that no linear function of the pixels tells classes apart and
-the pixels of the pattern must be seen together. (The papers' ±w at a fixed place is linear. There a network whose windows see scattered
-pixels learns as well as one whose windows see neighbours, and "neither pays" would be the truth.)
+The signal is even: a class shows its own pattern with a random sign, so that no linear function of
+the pixels tells classes apart and the pixels of the pattern must be seen together. (The papers' ±w
+at a fixed place is linear. There a network whose windows see scattered pixels learns as well as one
+whose windows see neighbours, and "neither pays" would be the truth.)
 """
 
 from collections.abc import Callable
@@ -15,8 +16,11 @@ from separatrix.errors import UnknownNameError
 ROWS, LENGTH, PATTERN = 16_000, 128, 16
 
 
-def signal_rows(seed: int, noise: float, moving: bool, permuted: bool = False, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
-    """Noise with one of two orthogonal patterns, of either sign, at a random or a fixed place; `permuted` reorders all pixels once.
+def signal_rows(
+    seed: int, noise: float, moving: bool, permuted: bool = False, rows: int = ROWS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noise with one of two orthogonal patterns, of either sign, at a random or a fixed place;
+    `permuted` reorders all pixels once.
 
     >>> x, y = signal_rows(0, 0.1, moving=True, rows=10)
     >>> x.shape, sorted(set(y.tolist()))
@@ -32,11 +36,15 @@ def signal_rows(seed: int, noise: float, moving: bool, permuted: bool = False, r
     patterns = np.stack([first, first * flips]) / np.sqrt(PATTERN)
     last = LENGTH - PATTERN
     place = rng.integers(0, last + 1, rows) if moving else np.full(rows, rng.integers(0, last + 1))
-    x[np.arange(rows)[:, None], place[:, None] + np.arange(PATTERN)] += rng.choice([-1.0, 1.0], rows)[:, None] * patterns[y]
+    x[np.arange(rows)[:, None], place[:, None] + np.arange(PATTERN)] += (
+        rng.choice([-1.0, 1.0], rows)[:, None] * patterns[y]
+    )
     return (x[:, rng.permutation(LENGTH)] if permuted else x), y
 
 
-def linear_rows(seed: int, permuted: bool = False, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
+def linear_rows(
+    seed: int, permuted: bool = False, rows: int = ROWS
+) -> tuple[np.ndarray, np.ndarray]:
     """Gaussian rows labelled by the sign of a random linear function.
 
     >>> linear_rows(0, rows=10)[0].shape
@@ -50,10 +58,19 @@ def linear_rows(seed: int, permuted: bool = False, rows: int = ROWS) -> tuple[np
 
 TRUTHS: dict[str, tuple[str, Callable[[int], tuple[np.ndarray, np.ndarray]]]] = {
     "moving signal": ("convolution pays", lambda seed: signal_rows(seed, 0.1, moving=True)),
-    "fixed signal": ("locality pays, sharing does not", lambda seed: signal_rows(seed, 0.35, moving=False)),
+    "fixed signal": (
+        "locality pays, sharing does not",
+        lambda seed: signal_rows(seed, 0.35, moving=False),
+    ),
     "linear teacher": ("neither pays", linear_rows),
-    "moving signal, permuted": ("neither pays", lambda seed: signal_rows(seed, 0.1, moving=True, permuted=True)),
-    "fixed signal, permuted": ("neither pays", lambda seed: signal_rows(seed, 0.35, moving=False, permuted=True)),
+    "moving signal, permuted": (
+        "neither pays",
+        lambda seed: signal_rows(seed, 0.1, moving=True, permuted=True),
+    ),
+    "fixed signal, permuted": (
+        "neither pays",
+        lambda seed: signal_rows(seed, 0.35, moving=False, permuted=True),
+    ),
     "linear teacher, permuted": ("neither pays", lambda seed: linear_rows(seed, permuted=True)),
 }
 

@@ -1,7 +1,8 @@
-"""Running chunks on a Dask cluster: an embedded one of this machine, or one that somebody else has started.
+"""Running chunks on a Dask cluster: an embedded one of this machine, or one that somebody else has
+started.
 
-Chunks go out as text and come back as bytes (`remote`). They are idempotent: a worker that is lost loses time, and a scheduler
-that is restarted gets the chunks that were in flight once more.
+Chunks go out as text and come back as bytes (`remote`). They are idempotent: a worker that is lost
+loses time, and a scheduler that is restarted gets the chunks that were in flight once more.
 """
 
 import contextlib
@@ -29,10 +30,12 @@ FETCH = 60.0  # seconds until an answer that a worker holds is taken for lost
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Where a run's chunks go: the `scheduler` of a Dask cluster, or none for a cluster of this machine's own.
+    """Where a run's chunks go: the `scheduler` of a Dask cluster, or none for a cluster of this
+    machine's own.
 
-    With `shared` the workers write rows into the ledger themselves, for which they must see its folder under the same path.
-    `patience` is the number of seconds for which a run waits for a scheduler that is away, or for a first worker.
+    With `shared` the workers write rows into the ledger themselves, for which they must see its
+    folder under the same path. `patience` is the number of seconds for which a run waits for a
+    scheduler that is away, or for a first worker.
 
     >>> Cluster().scheduler is None
     True
@@ -48,7 +51,9 @@ class Cluster:
     def __post_init__(self):
         check_number("Cluster", "patience", self.patience, 0, open_low=True)
         if self.scheduler is not None and "://" not in self.scheduler:
-            raise SeparatrixError(f"a scheduler's address has the form tcp://host:port, got {self.scheduler!r}")
+            raise SeparatrixError(
+                f"a scheduler's address has the form tcp://host:port, got {self.scheduler!r}"
+            )
 
 
 def dask() -> Any:
@@ -60,7 +65,9 @@ def dask() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise SeparatrixError("--engine dask needs the package `distributed`; install it with: pip install 'separatrix[dask]'") from error
+        raise SeparatrixError(
+            "--engine dask needs the package `distributed`; install it with: pip install 'separatrix[dask]'"
+        ) from error
     return distributed
 
 
@@ -75,7 +82,8 @@ def _end(processes: list[subprocess.Popen[str]]) -> None:
 
 
 class DaskRunner:
-    """Sends chunks to a Dask cluster and gives what comes back; `folder` is where workers write with `shared`.
+    """Sends chunks to a Dask cluster and gives what comes back; `folder` is where workers write
+    with `shared`.
 
     >>> DaskRunner(Cluster("tcp://127.0.0.1:1", patience=0.1)).device
     Traceback (most recent call last):
@@ -108,7 +116,8 @@ class DaskRunner:
         if self._client is not None:
             return self._client
         distributed = dask()
-        # A lost worker or scheduler is told in our words, or not at all where it makes no difference.
+        # A lost worker or scheduler is told in our words, or not at all where it makes no
+        # difference.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if self.cluster.scheduler is None and not self._processes:
             self._address = self._embed()
@@ -116,7 +125,9 @@ class DaskRunner:
         while self._client is None:
             left = end - time.monotonic()
             try:
-                self._client = distributed.Client(self._address, timeout=max(0.1, min(5.0, left)), set_as_default=False)
+                self._client = distributed.Client(
+                    self._address, timeout=max(0.1, min(5.0, left)), set_as_default=False
+                )
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > end:
                     away = f"there is no Dask scheduler at {self._address} (waited {self.cluster.patience:g} s)"
@@ -127,7 +138,10 @@ class DaskRunner:
 
     def _embed(self) -> str:
         # Killing a cluster is how it ends; Python's resource tracker would remark on that.
-        quiet = {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker"}
+        quiet = {
+            "DASK_LOGGING__DISTRIBUTED": "critical",
+            "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
+        }
         process = subprocess.Popen(
             [sys.executable, "-m", "separatrix.engine.execute.embedded", str(self._count)],
             stdin=subprocess.PIPE,
@@ -140,11 +154,15 @@ class DaskRunner:
         self._processes.append(process)
         assert process.stdout is not None
         if not (address := process.stdout.readline().strip()):
-            raise SeparatrixError("the Dask cluster of this machine did not start; `--engine local` needs none")
+            raise SeparatrixError(
+                "the Dask cluster of this machine did not start; `--engine local` needs none"
+            )
         return address
 
     def _workers(self) -> list[str]:
-        """The addresses of the workers there are; one sentence when there have been none for too long."""
+        """The addresses of the workers there are; one sentence when there have been none for too
+        long.
+        """
         now = time.monotonic()
         if now - self._looked > LOOK or not self._known:
             there = self._connect().nthreads()
@@ -153,7 +171,9 @@ class DaskRunner:
             if there:
                 self._seen = self._looked
             elif self._looked - self._seen > self.cluster.patience:
-                raise SeparatrixError(f"the scheduler at {self._address} has no workers (waited {self.cluster.patience:g} s)")
+                raise SeparatrixError(
+                    f"the scheduler at {self._address} has no workers (waited {self.cluster.patience:g} s)"
+                )
         return list(self._known)
 
     @property
@@ -166,10 +186,14 @@ class DaskRunner:
             told = {text for text in client.run(remote.introduce).values() if isinstance(text, str)}
             found = [remote.Worker(*json.loads(text)) for text in told]
             if len(kinds := sorted({worker.platform for worker in found})) != 1:
-                raise SeparatrixError(f"the workers compute on {' and '.join(kinds) or 'nothing'}; use workers of one kind for a run")
+                raise SeparatrixError(
+                    f"the workers compute on {' and '.join(kinds) or 'nothing'}; use workers of one kind for a run"
+                )
             least = found[0]
             memory = min(worker.memory for worker in found)
-            self._device = Device(least.platform, len(self._known), memory, least.flops, least.compile_seconds)
+            self._device = Device(
+                least.platform, len(self._known), memory, least.flops, least.compile_seconds
+            )
         return self._device
 
     def run(self, plan: Plan) -> Iterator[Finished]:
@@ -181,12 +205,18 @@ class DaskRunner:
                 try:
                     future = flight.answers.get(timeout=LOOK / 2)
                 except queue.Empty:
-                    if self._client is not None and self._client.status in ("running", "connecting"):
+                    if self._client is not None and self._client.status in (
+                        "running",
+                        "connecting",
+                    ):
                         continue
                     future = None
                 if future is not None and future not in flight.flying:
                     continue  # of an attempt that was given up
-                if future is None or future.status in ("cancelled", "lost"):  # the scheduler is gone, and what it knew with it
+                if future is None or future.status in (
+                    "cancelled",
+                    "lost",
+                ):  # the scheduler is gone, and what it knew with it
                     flight.restart()
                     self._leave()
                     continue
@@ -215,27 +245,38 @@ class DaskRunner:
     def _send(self, flight: Flight) -> None:
         """Give every worker a chunk, and take back the chunks of workers that are gone.
 
-        A chunk is sent to one worker and no other: then it is ours to know which worker has which program, and whose fault a loss is.
+        A chunk is sent to one worker and no other: then it is ours to know which worker has which
+        program, and whose fault a loss is.
         """
         client = self._connect()
         try:
             there = self._workers()
         except SeparatrixError:
             raise
-        except Exception:  # a client that is losing its scheduler fails in many ways: the next answer, or none, will tell
+        # A client that is losing its scheduler fails in many ways: the next answer, or none, will
+        # tell
+        except Exception:
             return
-        gone = [future for future, (_, address) in flight.flying.items() if address not in self._known and future.status == "pending"]
+        gone = [
+            future
+            for future, (_, address) in flight.flying.items()
+            if address not in self._known and future.status == "pending"
+        ]
         for future in gone:
             flight.lost(future)
         self._cancel(gone)
         busy = {address for _, address in flight.flying.values()}
         for address in there:
             if flight.waiting and address not in busy:
-                chunk = flight.waiting.take(self._known[address], set().union(*self._known.values()))
+                chunk = flight.waiting.take(
+                    self._known[address], set().union(*self._known.values())
+                )
                 self._known[address].add(chunk.program)
                 text = remote.to_text(chunk, flight.platform, self._folder)
                 try:
-                    future = client.submit(remote.answer, text, key=flight.key(chunk), pure=False, workers=[address])
+                    future = client.submit(
+                        remote.answer, text, key=flight.key(chunk), pure=False, workers=[address]
+                    )
                 except Exception:
                     flight.waiting.put(chunk)
                     return
@@ -251,6 +292,8 @@ class DaskRunner:
         except SeparatrixError:
             raise
         except Exception as error:
-            raise SeparatrixError(f"the cluster failed with {type(error).__name__}: {next(iter(str(error).splitlines()), '')}") from error
+            raise SeparatrixError(
+                f"the cluster failed with {type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+            ) from error
         finally:
             future.release()

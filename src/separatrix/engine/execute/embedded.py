@@ -1,9 +1,11 @@
-"""A Dask cluster of this machine for one run: a scheduler and some workers, reachable from this machine only.
+"""A Dask cluster of this machine for one run: a scheduler and some workers, reachable from this
+machine only.
 
     python -m separatrix.engine.execute.embedded WORKERS [PORT]
 
-prints the scheduler's address and serves until its standard input closes — that is, also when the driver is killed. It is a
-process of its own, so that Ctrl-C is the driver's to handle and a script needs no `if __name__ == "__main__"`.
+prints the scheduler's address and serves until its standard input closes — that is, also when the
+driver is killed. It is a process of its own, so that Ctrl-C is the driver's to handle and a script
+needs no `if __name__ == "__main__"`.
 """
 
 import asyncio
@@ -22,7 +24,10 @@ async def serve(count: int, port: int = 0) -> None:
     # Without a dashboard there is still a server for it, which must not be seen from elsewhere.
     alike: dict[str, Any] = {"host": HERE, "dashboard": False, "dashboard_address": f"{HERE}:0"}
     async with Scheduler(port=port, **alike) as scheduler:
-        nannies = [Nanny(scheduler.address, nthreads=1, name=number, memory_limit="0", **alike) for number in range(count)]
+        nannies = [
+            Nanny(scheduler.address, nthreads=1, name=number, memory_limit="0", **alike)
+            for number in range(count)
+        ]
         async with asyncio.TaskGroup() as group:
             for nanny in nannies:
                 group.create_task(_started(nanny))

@@ -1,4 +1,6 @@
-"""Chunks on their way to a cluster and back: which wait, which are with a worker, and how many workers each has cost."""
+"""Chunks on their way to a cluster and back: which wait, which are with a worker, and how many
+workers each has cost.
+"""
 
 import collections
 import dataclasses
@@ -15,7 +17,8 @@ DEATHS = 3  # workers that a chunk may cost
 
 
 class Waiting:
-    """Chunks that wait for a worker, by their program: a worker gets a program that it has, or else one that nobody has.
+    """Chunks that wait for a worker, by their program: a worker gets a program that it has, or else
+    one that nobody has.
 
     >>> from separatrix.engine.sweep import Cost
     >>> chunks = [Chunk(program, (), None, 1, Cost(0.0, 0.0)) for program in "aab"]
@@ -37,9 +40,17 @@ class Waiting:
         self._programs.setdefault(chunk.program, collections.deque()).append(chunk)
 
     def take(self, known: set[str], taken: set[str]) -> Chunk:
-        """A chunk for a worker that has the programs `known`, where all workers together have those `taken`."""
-        choices = [name for name in self._programs if name in known] or [name for name in self._programs if name not in taken]
-        name = choices[0] if choices else max(self._programs, key=lambda each: len(self._programs[each]))
+        """A chunk for a worker that has the programs `known`, where all workers together have those
+        `taken`.
+        """
+        choices = [name for name in self._programs if name in known] or [
+            name for name in self._programs if name not in taken
+        ]
+        name = (
+            choices[0]
+            if choices
+            else max(self._programs, key=lambda each: len(self._programs[each]))
+        )
         chunk = self._programs[name].popleft()
         if not self._programs[name]:
             del self._programs[name]
@@ -48,7 +59,8 @@ class Waiting:
 
 @dataclasses.dataclass
 class Flight:
-    """The chunks of a plan on their way: which wait, which are with a worker, and how many workers each has cost.
+    """The chunks of a plan on their way: which wait, which are with a worker, and how many workers
+    each has cost.
 
     >>> Flight(Waiting([]), "cpu").flying
     {}
@@ -62,7 +74,9 @@ class Flight:
 
     @staticmethod
     def key(chunk: Chunk) -> str:
-        """What Dask calls a chunk: its identity, and a name for this attempt, since Dask may not have forgotten the last one yet."""
+        """What Dask calls a chunk: its identity, and a name for this attempt, since Dask may not
+        have forgotten the last one yet.
+        """
         return f"separatrix-{remote.identity_of(chunk)}-{secrets.token_hex(4)}"
 
     def restart(self) -> None:
@@ -78,8 +92,8 @@ class Flight:
         self.deaths[name] += 1
         if self.deaths[name] >= DEATHS:
             first = chunk.trials[0]
-            what = (
-                f"{len(chunk.trials)} trials of {type(first.task).__name__} with {type(first.network).__name__}, the first {first.identity}"
+            what = f"{len(chunk.trials)} trials of {type(first.task).__name__} with {type(first.network).__name__}, the first {first.identity}"
+            raise SeparatrixError(
+                f"the chunk {name} ({what}) was lost with {DEATHS} workers and is given up; does it fit their memory?"
             )
-            raise SeparatrixError(f"the chunk {name} ({what}) was lost with {DEATHS} workers and is given up; does it fit their memory?")
         self.waiting.put(chunk)

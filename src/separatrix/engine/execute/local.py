@@ -1,4 +1,6 @@
-"""Running chunks on this machine: in this process, or in one single-threaded worker process per core."""
+"""Running chunks on this machine: in this process, or in one single-threaded worker process per
+core.
+"""
 
 import contextlib
 import json
@@ -27,7 +29,9 @@ def environment(base: dict[str, str]) -> dict[str, str]:
     >>> environment({})["JAX_PLATFORMS"]
     'cpu'
     """
-    flags = " ".join(filter(None, [base.get("XLA_FLAGS", ""), "--xla_cpu_multi_thread_eigen=false"]))
+    flags = " ".join(
+        filter(None, [base.get("XLA_FLAGS", ""), "--xla_cpu_multi_thread_eigen=false"])
+    )
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return base | single | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
 
@@ -45,7 +49,8 @@ class Finished(NamedTuple):
 
 
 def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
-    """Run chunks in this process; a batch that does not fit the device's memory is halved until it does.
+    """Run chunks in this process; a batch that does not fit the device's memory is halved until it
+    does.
 
     >>> import separatrix as sx
     >>> from separatrix.engine.plan import Device, make_plan
@@ -56,7 +61,11 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
     first = {chunk.program: chunk for chunk in reversed(plan.chunks)}
     programs.tally = Tally()
     if len(first) > 1:
-        wanted = ((chunk.trials[0], chunk.frame, chunk.batch) for chunk in plan.chunks if first[chunk.program] is chunk)
+        wanted = (
+            (chunk.trials[0], chunk.frame, chunk.batch)
+            for chunk in plan.chunks
+            if first[chunk.program] is chunk
+        )
         programs.prepare(wanted, cores())
     try:
         for chunk in plan.chunks:
@@ -67,7 +76,9 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
         programs.cancel()  # a sweep that ends early waits for no program that it does not need
 
 
-def run_fitting(trials: list[Trial], frame: Trial, batch: int, programs: Programs) -> list[dict[str, Any]]:
+def run_fitting(
+    trials: list[Trial], frame: Trial, batch: int, programs: Programs
+) -> list[dict[str, Any]]:
     """Run trials, halving the batch until it fits the device's memory.
 
     >>> import separatrix as sx
@@ -103,11 +114,16 @@ def _end(processes: list[subprocess.Popen[str]], desk: Desk) -> None:
 class _Wire:
     """The pipes of a worker process: one thread for each of its lanes writes, one reads."""
 
-    def __init__(self, process: subprocess.Popen[str], desk: Desk, answers: queue.SimpleQueue[dict[str, Any]]):
+    def __init__(
+        self, process: subprocess.Popen[str], desk: Desk, answers: queue.SimpleQueue[dict[str, Any]]
+    ):
         self.process, self.desk, self.answers = process, desk, answers
         self._writing = threading.Lock()
         number = desk.join()
-        ran, prepared = queue.SimpleQueue[bool](), queue.SimpleQueue[bool]()  # True when an answer has come, False at the end
+        ran, prepared = (
+            queue.SimpleQueue[bool](),
+            queue.SimpleQueue[bool](),
+        )  # True when an answer has come, False at the end
         for target, given in (
             (self._lane, (desk.chunk, number, ran)),
             (self._lane, (desk.hint, number, prepared)),
@@ -115,10 +131,18 @@ class _Wire:
         ):
             threading.Thread(target=target, args=given, daemon=True).start()
 
-    def _lane(self, take: Callable[[int], Chunk | Hint | None], number: int, answered: queue.SimpleQueue[bool]) -> None:
+    def _lane(
+        self,
+        take: Callable[[int], Chunk | Hint | None],
+        number: int,
+        answered: queue.SimpleQueue[bool],
+    ) -> None:
         assert self.process.stdin is not None
         while (task := take(number)) is not None:
-            with self._writing, contextlib.suppress(OSError, ValueError):  # who reads notices that the worker is gone
+            with (
+                self._writing,
+                contextlib.suppress(OSError, ValueError),
+            ):  # who reads notices that the worker is gone
                 self.process.stdin.write(json.dumps(task.message()) + "\n")
                 self.process.stdin.flush()
             if not answered.get():
@@ -142,7 +166,8 @@ class _Wire:
 
 
 class Workers:
-    """One worker process per core; chunks go to a worker that already has their program, where there is one.
+    """One worker process per core; chunks go to a worker that already has their program, where
+    there is one.
 
     >>> with Workers(1) as workers:
     ...     workers.count
@@ -155,7 +180,9 @@ class Workers:
         self._desk = Desk()
         self._answers = queue.SimpleQueue[dict[str, Any]]()
         self._answered = False  # ever
-        self._end = weakref.finalize(self, _end, self._processes, self._desk)  # also for a laboratory that nobody closed
+        self._end = weakref.finalize(
+            self, _end, self._processes, self._desk
+        )  # also for a laboratory that nobody closed
 
     def __enter__(self) -> "Workers":
         return self
@@ -189,8 +216,9 @@ class Workers:
     def run(self, plan: Plan, end: float | None = None) -> Iterator[Finished]:
         """Run chunks as workers become free; results come in the order in which they are finished.
 
-        After the moment `end` of the monotonic clock no more are waited for and the processes are ended, but not before they have finished
-        one chunk: a run in small portions gets on, however long its chunks are.
+        After the moment `end` of the monotonic clock no more are waited for and the processes are
+        ended, but not before they have finished one chunk: a run in small portions gets on, however
+        long its chunks are.
         """
         self.start()
         if not self._processes:

@@ -1,4 +1,6 @@
-"""What worker processes do next: the chunks of the present sweep first, then programs that will probably be wanted."""
+"""What worker processes do next: the chunks of the present sweep first, then programs that will
+probably be wanted.
+"""
 
 import collections
 import dataclasses
@@ -41,7 +43,9 @@ def hints_of(trials: Iterable[Trial], device: Device) -> list[Hint]:
     """
     found: dict[str, Hint] = {}
     for trial, program, frame in framed(trials, device.rounding):
-        if program not in found and all(importable(part) for part in (trial.task, trial.network, trial.learner)):
+        if program not in found and all(
+            importable(part) for part in (trial.task, trial.network, trial.learner)
+        ):
             found[program] = Hint(program, trial, frame)
     return list(found.values())
 
@@ -50,7 +54,8 @@ Task = TypeVar("Task", Chunk, Hint)
 
 
 class Desk:
-    """Hands out work: each worker has a lane for chunks and one for programs that are compiled ahead.
+    """Hands out work: each worker has a lane for chunks and one for programs that are compiled
+    ahead.
 
     >>> desk = Desk()
     >>> desk.join(), desk.known
@@ -58,7 +63,9 @@ class Desk:
     """
 
     def __init__(self):
-        self.known: list[set[str]] = []  # the programs that each worker has or is compiling, from all sweeps so far
+        self.known: list[
+            set[str]
+        ] = []  # the programs that each worker has or is compiling, from all sweeps so far
         self.prepared = Tally()  # of hints
         self._changed = threading.Condition()
         self._waiting: list[Chunk] = []
@@ -98,10 +105,14 @@ class Desk:
         return self._taken(number, self._running, self._chunk)
 
     def hint(self, number: int) -> Hint | None:
-        """The program that a worker compiles ahead; waits until there is one, and is None at the end."""
+        """The program that a worker compiles ahead; waits until there is one, and is None at the
+        end.
+        """
         return self._taken(number, self._preparing, self._hint)
 
-    def _taken(self, number: int, busy: set[int], find: Callable[[int], Task | None]) -> Task | None:
+    def _taken(
+        self, number: int, busy: set[int], find: Callable[[int], Task | None]
+    ) -> Task | None:
         with self._changed:
             if number in busy:  # it has ended what it had taken before
                 busy.remove(number)
@@ -121,20 +132,34 @@ class Desk:
         left = collections.defaultdict[str, float](float)
         for each in waiting:
             left[each.program] += each.flops / self._device.flops
-        # A program that another worker has, or is compiling, is compiled again only where the time that saves is longer.
+        # A program that another worker has, or is compiling, is compiled again only where the time
+        # that saves is longer.
         order = [
-            next((i for i, chunk in enumerate(waiting) if chunk.program in self.known[number]), None),
+            next(
+                (i for i, chunk in enumerate(waiting) if chunk.program in self.known[number]), None
+            ),
             next((i for i, chunk in enumerate(waiting) if chunk.program not in taken), None),
-            next((i for i, chunk in enumerate(waiting) if left[chunk.program] > self._device.compile_seconds), None),
+            next(
+                (
+                    i
+                    for i, chunk in enumerate(waiting)
+                    if left[chunk.program] > self._device.compile_seconds
+                ),
+                None,
+            ),
         ]
         if number in self._preparing and len(self._running | self._preparing) < len(self.known):
-            order[1:] = []  # two programs at a time in one worker hinder each other, and another worker is free
+            order[
+                1:
+                # Two programs at a time in one worker hinder each other, and another worker is free
+            ] = []
         found = next((i for i in order if i is not None), None)
         return None if found is None else waiting.pop(found)
 
     def _hint(self, number: int) -> Hint | None:
         del number
-        # One worker is left to compile what is wanted now; while it waits, its core is the driver's.
+        # One worker is left to compile what is wanted now; while it waits, its core is the
+        # driver's.
         if len(self._preparing) >= max(1, len(self.known) - 1):
             return None
         taken = set[str]().union(*self.known)

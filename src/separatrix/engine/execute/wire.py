@@ -1,7 +1,7 @@
 """Chunks for another machine: text goes there, bytes come back, and nothing else.
 
-A chunk travels as JSON text, its rows return as an Arrow stream whose metadata tell what it cost or what went wrong. So whatever
-carries them — Dask pickles what it is given — sees a string and bytes.
+A chunk travels as JSON text, its rows return as an Arrow stream whose metadata tell what it cost or
+what went wrong. So whatever carries them — Dask pickles what it is given — sees a string and bytes.
 """
 
 import json
@@ -15,11 +15,11 @@ import jax
 import pyarrow as pa
 
 from separatrix import __version__
-from separatrix.engine.store.ledger import MARK
 from separatrix.engine.execute.local import Finished, environment, run_fitting
-from separatrix.engine.store.parts import write_part
 from separatrix.engine.plan import Chunk
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.store.ledger import MARK
+from separatrix.engine.store.parts import write_part
 from separatrix.engine.store.table import table_of
 from separatrix.engine.trial import REVISION
 from separatrix.errors import SeparatrixError
@@ -44,12 +44,18 @@ class Worker(NamedTuple):
 
 
 def versions() -> dict[str, str]:
-    """What must be equal where trials are planned and where they run, lest equal trials give different rows.
+    """What must be equal where trials are planned and where they run, lest equal trials give
+    different rows.
 
     >>> sorted(versions())
     ['jax', 'jaxlib', 'revision', 'separatrix']
     """
-    return {"separatrix": __version__, "revision": str(REVISION), "jax": jax.__version__, "jaxlib": metadata.version("jaxlib")}
+    return {
+        "separatrix": __version__,
+        "revision": str(REVISION),
+        "jax": jax.__version__,
+        "jaxlib": metadata.version("jaxlib"),
+    }
 
 
 def introduce(_: str = "") -> str:
@@ -62,20 +68,27 @@ def introduce(_: str = "") -> str:
 
     _begin()
     device = find_device(1)
-    return json.dumps(Worker(device.platform, device.memory, device.flops, device.compile_seconds, versions()))
+    return json.dumps(
+        Worker(device.platform, device.memory, device.flops, device.compile_seconds, versions())
+    )
 
 
 def _begin() -> Programs:
-    """This process's programs; the first call settles how XLA computes, as for workers on this machine."""
+    """This process's programs; the first call settles how XLA computes, as for workers on this
+    machine.
+    """
     if not _PROGRAMS:
-        os.environ["XLA_FLAGS"] = environment({"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")})["XLA_FLAGS"]
+        os.environ["XLA_FLAGS"] = environment({"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")})[
+            "XLA_FLAGS"
+        ]
         use_compilation_cache()
         _PROGRAMS.append(Programs())
     return _PROGRAMS[0]
 
 
 def to_text(chunk: Chunk, platform: str, folder: str | None = None) -> str:
-    """A chunk as text; with a `folder`, the worker writes the rows into its ledger instead of sending them back.
+    """A chunk as text; with a `folder`, the worker writes the rows into its ledger instead of
+    sending them back.
 
     >>> import separatrix as sx
     >>> from separatrix.engine.plan import Device, make_plan
@@ -84,14 +97,16 @@ def to_text(chunk: Chunk, platform: str, folder: str | None = None) -> str:
     >>> len(from_bytes(answer(to_text(chunk, "cpu"))).rows)
     2
     """
-    return json.dumps({
-        "trials": [to_message(trial) for trial in chunk.trials],
-        "frame": to_message(chunk.frame),
-        "batch": chunk.batch,
-        "platform": platform,
-        "versions": versions(),
-        "folder": folder,
-    })  # fmt: skip
+    return json.dumps(
+        {
+            "trials": [to_message(trial) for trial in chunk.trials],
+            "frame": to_message(chunk.frame),
+            "batch": chunk.batch,
+            "platform": platform,
+            "versions": versions(),
+            "folder": folder,
+        }
+    )
 
 
 def identity_of(chunk: Chunk) -> str:
@@ -105,7 +120,8 @@ def identity_of(chunk: Chunk) -> str:
 
 
 def answer(text: str) -> bytes:
-    """Run a chunk given as text; the rows, or what went wrong, as bytes. Called on the worker; raises nothing.
+    """Run a chunk given as text; the rows, or what went wrong, as bytes. Called on the worker;
+    raises nothing.
 
     >>> from_bytes(answer("{}"))
     Traceback (most recent call last):
@@ -127,16 +143,22 @@ def _answer(message: dict[str, Any], programs: Programs) -> bytes:
     mine = versions()
     for name, wanted in message["versions"].items():
         if mine.get(name) != wanted:
-            raise SeparatrixError(f"a worker has {name} {mine.get(name)}, this process {wanted}; install the same versions on both")
+            raise SeparatrixError(
+                f"a worker has {name} {mine.get(name)}, this process {wanted}; install the same versions on both"
+            )
     if (here := jax.devices()[0].platform) != message["platform"]:
-        raise SeparatrixError(f"a worker computes on {here}, others on {message['platform']}; use workers of one kind for a run")
+        raise SeparatrixError(
+            f"a worker computes on {here}, others on {message['platform']}; use workers of one kind for a run"
+        )
     trials = [from_message(each) for each in message["trials"]]
     rows = run_fitting(trials, from_message(message["frame"]), message["batch"], programs)
     if message["folder"] is None:
         return _packed(rows, tally=json.dumps(vars(programs.tally)))
     folder = Path(message["folder"])
     if not (folder / MARK).is_file():
-        raise SeparatrixError(f"a worker does not see the folder {folder}; without a shared folder use --ledger driver")
+        raise SeparatrixError(
+            f"a worker does not see the folder {folder}; without a shared folder use --ledger driver"
+        )
     write_part(folder / "ledger", table_of(rows).arrow)
     return _packed(tally=json.dumps(vars(programs.tally)), stored=str(len(rows)))
 
@@ -158,10 +180,16 @@ def from_bytes(data: bytes) -> Finished:
     """
     try:
         table = pa.ipc.open_stream(data).read_all()
-        about = {name.decode(): text.decode() for name, text in (table.schema.metadata or {}).items()}
+        about = {
+            name.decode(): text.decode() for name, text in (table.schema.metadata or {}).items()
+        }
         error = about.get("error")
         if error is None:
-            return Finished(table.to_pylist(), Tally(**json.loads(about["tally"])), int(about.get("stored", "0")))
+            return Finished(
+                table.to_pylist(),
+                Tally(**json.loads(about["tally"])),
+                int(about.get("stored", "0")),
+            )
     except (pa.ArrowException, ValueError, KeyError, TypeError, OSError) as mishap:
         raise SeparatrixError(f"a worker's answer cannot be read ({len(data)} bytes)") from mishap
     raise SeparatrixError(error)

@@ -1,10 +1,12 @@
-"""A worker process: reads chunks as JSON lines from its standard input, answers with rows on its standard output.
+"""A worker process: reads chunks as JSON lines from its standard input, answers with rows on its
+standard output.
 
-A line may also ask it to `prepare` a program that will be wanted. That is done beside the chunks, which wait for it only where they need
-that very program.
+A line may also ask it to `prepare` a program that will be wanted. That is done beside the chunks,
+which wait for it only where they need that very program.
 
-It holds one core: XLA's own threads are off, so that workers do not fight for cores and a trial's arithmetic does not depend on
-how many cores there are. It ends when its standard input closes — that is, also when the driver is killed.
+It holds one core: XLA's own threads are off, so that workers do not fight for cores and a trial's
+arithmetic does not depend on how many cores there are. It ends when its standard input closes —
+that is, also when the driver is killed.
 """
 
 import contextlib
@@ -17,7 +19,8 @@ from typing import Any
 
 def main() -> None:
     """Serve chunks until standard input closes."""
-    # Answers go to a private copy of standard output; whatever a library prints goes to standard error.
+    # Answers go to a private copy of standard output; whatever a library prints goes to standard
+    # error.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -35,7 +38,9 @@ def main() -> None:
 
     if hasattr(os, "sched_setaffinity"):
         available = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]})
+        os.sched_setaffinity(
+            0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]}
+        )
 
     from separatrix.engine.programs import Programs, Tally, use_compilation_cache
     from separatrix.errors import SeparatrixError
@@ -52,7 +57,9 @@ def main() -> None:
 
     def prepare(message: dict[str, Any]) -> None:
         cost = Tally()
-        with contextlib.suppress(Exception):  # the chunk that needs this program will fail as well, and say why
+        with contextlib.suppress(
+            Exception
+        ):  # the chunk that needs this program will fail as well, and say why
             cost = programs.have(from_message(message["prepare"]), from_message(message["frame"]))
         say({"prepared": vars(cost)})
 
@@ -73,7 +80,9 @@ def main() -> None:
         except SeparatrixError as error:
             answer = {"error": str(error)}
         except Exception as error:
-            answer = {"error": f"a worker failed with {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+            answer = {
+                "error": f"a worker failed with {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            }
         say(answer | {"tally": vars(programs.tally)})
 
 

@@ -1,9 +1,11 @@
-"""Packing: many small parts become one larger part, so that a long run's ledger stays quick to open.
+"""Packing: many small parts become one larger part, so that a long run's ledger stays quick to
+open.
 
-Only parts with the same columns and types are packed together, so that no value changes. The pack is on disk, whole, before the
-first of its sources is deleted: a process killed at any moment leaves rows twice at worst, and readers take each trial once. Two
-processes that pack at once do no harm either: a part is deleted only when a part with all of its trials is there, and parts with
-the same trials have the same name.
+Only parts with the same columns and types are packed together, so that no value changes. The pack
+is on disk, whole, before the first of its sources is deleted: a process killed at any moment leaves
+rows twice at worst, and readers take each trial once. Two processes that pack at once do no harm
+either: a part is deleted only when a part with all of its trials is there, and parts with the same
+trials have the same name.
 """
 
 import contextlib
@@ -13,10 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from separatrix.files import alone
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import DamagedPart, Part, read_groups, write_part
 from separatrix.errors import SeparatrixError
+from separatrix.files import alone
 
 FANOUT = 64  # parts of about the same size that are packed together
 MOST_ROWS = 2**18
@@ -34,13 +36,18 @@ def to_pack(parts: Iterable[Part]) -> list[list[Part]]:
     tiers: dict[tuple[str, int], list[Part]] = {}
     for part in parts:
         if part.rows <= MOST_ROWS // 2 and part.bytes <= MOST_BYTES // 2:
-            tiers.setdefault((part.columns, int(math.log(max(part.rows, 1), FANOUT) + 1e-9)), []).append(part)
+            tiers.setdefault(
+                (part.columns, int(math.log(max(part.rows, 1), FANOUT) + 1e-9)), []
+            ).append(part)
     packs = []
     for tier in tiers.values():
         while len(tier) >= FANOUT:
             pack: list[Part] = []
             rows = size = 0
-            while tier and (len(pack) < 2 or (rows + tier[-1].rows <= MOST_ROWS and size + tier[-1].bytes <= MOST_BYTES)):
+            while tier and (
+                len(pack) < 2
+                or (rows + tier[-1].rows <= MOST_ROWS and size + tier[-1].bytes <= MOST_BYTES)
+            ):
                 pack.append(tier.pop())
                 rows, size = rows + pack[-1].rows, size + pack[-1].bytes
             packs.append(pack)
@@ -48,7 +55,8 @@ def to_pack(parts: Iterable[Part]) -> list[list[Part]]:
 
 
 def pack(folder: Path, parts: Iterable[Part]) -> int:
-    """Pack what should be packed, unless another process is at it or the folder cannot be written; the number of packs made.
+    """Pack what should be packed, unless another process is at it or the folder cannot be written;
+    the number of packs made.
 
     >>> pack(Path("no-such-folder"), [])
     0
@@ -58,7 +66,8 @@ def pack(folder: Path, parts: Iterable[Part]) -> int:
     if wanted:
         with alone(folder / ".packing") as mine:
             for sources in wanted if mine else []:
-                # A part that is gone or damaged is for others to deal with, and a full disk for the next part that must be written.
+                # A part that is gone or damaged is for others to deal with, and a full disk for the
+                # next part that must be written.
                 with contextlib.suppress(FileNotFoundError, DamagedPart, SeparatrixError):
                     pack_together(folder, sources)
                     made += 1

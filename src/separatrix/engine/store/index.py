@@ -1,4 +1,6 @@
-"""Where each finished trial lies: a sorted array instead of a dictionary, since a ledger may hold ten million of them."""
+"""Where each finished trial lies: a sorted array instead of a dictionary, since a ledger may hold
+ten million of them.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -23,7 +25,8 @@ class Places(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """The trials of some parts, in the order of their keys; of trials that lie in several parts the first counts.
+    """The trials of some parts, in the order of their keys; of trials that lie in several parts the
+    first counts.
 
     >>> from pathlib import Path
     >>> from separatrix.engine.store.parts import key_of
@@ -42,7 +45,8 @@ class Index:
         """Sort the keys of parts."""
         parts = tuple(parts)
         keys = np.concatenate([np.zeros((0, 2), np.uint64), *(part.keys for part in parts)])
-        # Sorting numbers is seven times as fast as sorting places by them. Keys are hashes: few share the bits that are left.
+        # Sorting numbers is seven times as fast as sorting places by them. Keys are hashes: few
+        # share the bits that are left.
         order = np.sort(keys[:, 0] & ~_places(len(keys)) | np.arange(len(keys), dtype=np.uint64))
         return cls(parts, keys, order, np.cumsum([0, *(part.rows for part in parts)]))
 
@@ -57,7 +61,8 @@ class Index:
         upper = keys[:, 0] & ~low
         spot = np.searchsorted(self.order, upper)
         at = np.full(len(keys), -1)
-        # Trials with the same upper bits are next to each other, copies of one in the order of the parts: look on until it is found.
+        # Trials with the same upper bits are next to each other, copies of one in the order of the
+        # parts: look on until it is found.
         left = np.arange(len(keys))
         while len(left):
             left = left[spot[left] < len(self)]
@@ -94,4 +99,8 @@ def groups_of(places: Places, parts: Sequence[Part]) -> dict[int, Int[np.ndarray
     """
     order = np.argsort(places.part, kind="stable")
     bounds = np.searchsorted(places.part[order], np.arange(len(parts) + 1))
-    return {part: order[bounds[part] : bounds[part + 1]] for part in range(len(parts)) if bounds[part] < bounds[part + 1]}
+    return {
+        part: order[bounds[part] : bounds[part + 1]]
+        for part in range(len(parts))
+        if bounds[part] < bounds[part + 1]
+    }

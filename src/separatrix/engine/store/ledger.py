@@ -1,8 +1,9 @@
 """The ledger: a folder that remembers every finished trial by the hash of what it was.
 
-One Parquet part per finished chunk, named by the hash of its trials, written under a temporary name, synced and renamed. So a
-part is either whole or absent, writing it twice is harmless, and resuming is a set difference. Small parts are packed into larger
-ones as they become many (`packing`).
+One Parquet part per finished chunk, named by the hash of its trials, written under a temporary
+name, synced and renamed. So a part is either whole or absent, writing it twice is harmless, and
+resuming is a set difference. Small parts are packed into larger ones as they become many
+(`packing`).
 """
 
 import collections
@@ -19,22 +20,47 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from separatrix.files import explained, write_json, write_whole
-from separatrix.engine.store.index import Index, Places, groups_of
-from separatrix.engine.store.compaction import FANOUT, pack
-from separatrix.engine.store.parts import FORMAT, PART, DamagedPart, Part, group_of, key_of, read_groups, scan_part, write_part
 from separatrix.engine.plan import cores
+from separatrix.engine.store.compaction import FANOUT, pack
+from separatrix.engine.store.index import Index, Places, groups_of
+from separatrix.engine.store.parts import (
+    FORMAT,
+    PART,
+    DamagedPart,
+    Part,
+    group_of,
+    key_of,
+    read_groups,
+    scan_part,
+    write_part,
+)
 from separatrix.engine.store.table import Table, joined, table_of
 from separatrix.errors import SeparatrixError
+from separatrix.files import explained, write_json, write_whole
 from separatrix.spec import digest
 
-__all__ = ["FORMAT", "MARK", "PART", "DamagedPart", "Ledger", "Table", "explained", "table_of", "write_json", "write_whole"]
+__all__ = [
+    "FORMAT",
+    "MARK",
+    "PART",
+    "DamagedPart",
+    "Ledger",
+    "Table",
+    "explained",
+    "table_of",
+    "write_json",
+    "write_whole",
+]
 
 Result = TypeVar("Result")
 
 MARK = "separatrix.json"
 TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
-VERIFIED = 2**26  # bytes up to which a ledger is read and checked whole when it is opened; a larger one, where it is used
+VERIFIED = (
+    2**26
+    # Bytes up to which a ledger is read and checked whole when it is opened; a larger one, where it
+    # is used
+)
 HELD = 2**29  # bytes of rows that are kept in memory
 SMALL = 100_000  # rows up to which sorting everything anew costs nothing
 
@@ -54,22 +80,36 @@ class Ledger:
         self.parts = self.folder / "ledger"
         self.calculations = self.folder / "calculations"
         self._parts: dict[str, Part] = {}
-        self._old, self._new = Index.of([]), Index.of([])  # two, so that a new part does not sort ten million keys again
-        self._held: collections.OrderedDict[tuple[str, int], pa.Table] = collections.OrderedDict()  # parts never change
+        self._old, self._new = (
+            Index.of([]),
+            Index.of([]),
+        )  # two, so that a new part does not sort ten million keys again
+        self._held: collections.OrderedDict[tuple[str, int], pa.Table] = (
+            collections.OrderedDict()
+        )  # parts never change
         self._held_bytes = 0
         self._writes = 0
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Ledger":
-        """Use a folder that a run made before, or make one; refuse a folder that belongs to something else."""
+        """Use a folder that a run made before, or make one; refuse a folder that belongs to
+        something else.
+        """
         path = Path(folder)
         with explained(f"use the output folder {path}"):
             if path.exists() and not path.is_dir():
-                raise SeparatrixError(f"the output folder {path} is a file; choose another with --out")
-            # A run that was killed before it had marked its folder leaves at most a mark under a temporary name.
-            foreign = path.is_dir() and any(not TEMPORARY_MARK.fullmatch(file.name) for file in path.iterdir())
+                raise SeparatrixError(
+                    f"the output folder {path} is a file; choose another with --out"
+                )
+            # A run that was killed before it had marked its folder leaves at most a mark under a
+            # temporary name.
+            foreign = path.is_dir() and any(
+                not TEMPORARY_MARK.fullmatch(file.name) for file in path.iterdir()
+            )
             if foreign and not (path / MARK).exists():
-                raise SeparatrixError(f"the output folder {path} is not empty and was not made by separatrix; choose another with --out")
+                raise SeparatrixError(
+                    f"the output folder {path} is not empty and was not made by separatrix; choose another with --out"
+                )
             path.mkdir(parents=True, exist_ok=True)
         ledger = cls(path)
         if not (path / MARK).exists():
@@ -98,7 +138,9 @@ class Ledger:
         found = sorted(file for file in self.parts.iterdir() if not file.name.startswith("."))
         for file in found:
             if not PART.fullmatch(file.name) and not file.name.endswith(".damaged"):
-                raise SeparatrixError(f"the ledger holds {file.name}, which is not a part of it; move that file away")
+                raise SeparatrixError(
+                    f"the ledger holds {file.name}, which is not a part of it; move that file away"
+                )
         return [file for file in found if PART.fullmatch(file.name)]
 
     def write(self, rows: list[dict[str, Any]]) -> None:
@@ -111,12 +153,16 @@ class Ledger:
 
     def pack(self) -> int:
         """Make few large parts of many small ones; how many were made."""
-        with contextlib.suppress(DamagedPart):  # whoever opens or reads the ledger will set it aside
+        with contextlib.suppress(
+            DamagedPart
+        ):  # whoever opens or reads the ledger will set it aside
             return pack(self.parts, self._scan())
         return 0
 
     def _scan(self) -> tuple[Part, ...]:
-        """Look at what is new in the folder since the last time, also by other processes; all parts."""
+        """Look at what is new in the folder since the last time, also by other processes; all
+        parts.
+        """
         listed = self._listed()
         gone = self._parts.keys() - listed.keys()
         fresh = listed.keys() - self._parts.keys()
@@ -127,18 +173,27 @@ class Ledger:
         failed = {name: error for name, scan in scans if (error := scan.exception()) is not None}
         self._parts |= {name: scan.result() for name, scan in scans if name not in failed}
         for error in failed.values():
-            if not isinstance(error, FileNotFoundError):  # packed meanwhile: the pack is in the next listing
+            if not isinstance(
+                error, FileNotFoundError
+            ):  # packed meanwhile: the pack is in the next listing
                 raise error
         indexed = {part.file.name for index in (self._old, self._new) for part in index.parts}
         if indexed != self._parts.keys():
-            new = [self._parts[name] for name in sorted(self._parts) if name not in {part.file.name for part in self._old.parts}]
+            new = [
+                self._parts[name]
+                for name in sorted(self._parts)
+                if name not in {part.file.name for part in self._old.parts}
+            ]
             rows = sum(part.rows for part in new)
             if (
                 len(self._old) < SMALL
                 or rows > len(self._old) // 4
                 or not {part.file.name for part in self._old.parts} <= self._parts.keys()
             ):
-                self._old, self._new = Index.of(self._parts[name] for name in sorted(self._parts)), Index.of([])
+                self._old, self._new = (
+                    Index.of(self._parts[name] for name in sorted(self._parts)),
+                    Index.of([]),
+                )
             else:
                 self._new = Index.of(new)
         return self._old.parts + self._new.parts
@@ -146,8 +201,8 @@ class Ledger:
     def _listed(self) -> dict[str, Path]:
         """The parts by name.
 
-        A listing is not one moment: it may miss parts that are packed while it is made, and their pack, which came too late for it. A
-        second listing has the pack, unless parts vanish again.
+        A listing is not one moment: it may miss parts that are packed while it is made, and their
+        pack, which came too late for it. A second listing has the pack, unless parts vanish again.
         """
         before = self.files()
         while not set(before) <= set(after := self.files()):
@@ -191,9 +246,11 @@ class Ledger:
         return self._held[key]
 
     def mend(self) -> list[str]:
-        """Set damaged parts aside, so that their trials are computed again; the names of those parts.
+        """Set damaged parts aside, so that their trials are computed again; the names of those
+        parts.
 
-        The rows of a large ledger are not read for this: damage in them shows when they are asked for.
+        The rows of a large ledger are not read for this: damage in them shows when they are asked
+        for.
         """
         damaged: list[str] = []
         while True:
@@ -213,7 +270,10 @@ class Ledger:
 
     def set_aside(self, damage: DamagedPart) -> None:
         """Give a damaged part another name, under which nobody reads it."""
-        with explained(f"set the damaged part {damage.file.name} aside"), contextlib.suppress(FileNotFoundError):
+        with (
+            explained(f"set the damaged part {damage.file.name} aside"),
+            contextlib.suppress(FileNotFoundError),
+        ):
             os.replace(damage.file, damage.file.with_name(damage.file.name + ".damaged"))
         self._forget()
 
@@ -226,7 +286,11 @@ class Ledger:
         return {trial for trial, part in zip(wanted, self._find(wanted).part.tolist()) if part >= 0}
 
     def _all(self) -> list[str]:
-        return [trial for part in self._scan() for trial in pq.ParquetFile(part.file).read(["trial"])["trial"].to_pylist()]
+        return [
+            trial
+            for part in self._scan()
+            for trial in pq.ParquetFile(part.file).read(["trial"])["trial"].to_pylist()
+        ]
 
     def read(self, trials: Iterable[str] | None = None) -> Table:
         """The rows of the given trials in the order given, or all rows, each trial once."""
@@ -250,19 +314,25 @@ class Ledger:
             groups = group_of(part, rows)
             for group in np.unique(groups).tolist():
                 mine = groups == group
-                pieces.append(self._group(part, group).take(pa.array(rows[mine] - part.starts[group])))
+                pieces.append(
+                    self._group(part, group).take(pa.array(rows[mine] - part.starts[group]))
+                )
                 order.append(which[mine])
         if not pieces:
             return table_of([])
         return Table(joined(pieces).take(pa.array(np.argsort(np.concatenate(order)))))
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
-        """The plain values that `calculate` returns, computed once for these parameters and then read back."""
+        """The plain values that `calculate` returns, computed once for these parameters and then
+        read back.
+        """
         self.calculations.mkdir(parents=True, exist_ok=True)
         file = self.calculations / f"{name}-{digest(parameters)}.json"
         try:
             stored = json.loads(file.read_text(encoding="utf-8"))
-            if isinstance(stored, dict) and stored.get("parameters") == json.loads(json.dumps(parameters)):
+            if isinstance(stored, dict) and stored.get("parameters") == json.loads(
+                json.dumps(parameters)
+            ):
                 return stored["result"]
         except (OSError, ValueError, KeyError, RecursionError):
             pass  # absent or damaged: calculate it

@@ -1,4 +1,6 @@
-"""Parts of the ledger: one Parquet file each, whole or absent, with checksums over everything that can be read from it."""
+"""Parts of the ledger: one Parquet file each, whole or absent, with checksums over everything that
+can be read from it.
+"""
 
 import dataclasses
 import hashlib
@@ -12,14 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Int, UInt64
 
-from separatrix.files import write_whole
 from separatrix.errors import SeparatrixError
+from separatrix.files import write_whole
 from separatrix.spec import digest
 
 FORMAT = "1"
 PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
 GROUP = 8192  # rows of a row group: what is read when one row of it is wanted
-NAMED = 4096  # parts of more rows are not checked against their name: their number of rows is written in them
+# Parts of more rows are not checked against their name: their number of rows is written in them
+NAMED = 4096
 _NIBBLES = np.full(256, 255, np.uint8)
 _NIBBLES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
@@ -35,13 +38,16 @@ class DamagedPart(SeparatrixError):
     """
 
     def __init__(self, file: Path):
-        super().__init__(f"the ledger part {file.name} is damaged; run the study again to compute its trials anew")
+        super().__init__(
+            f"the ledger part {file.name} is damaged; run the study again to compute its trials anew"
+        )
         self.file = file
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What is known of a part without reading its rows: where each row group begins and the keys of its trials.
+    """What is known of a part without reading its rows: where each row group begins and the keys of
+    its trials.
 
     >>> Part(Path("part-0.parquet"), "", 0, (0,), np.zeros((0, 2), np.uint64)).rows
     0
@@ -75,7 +81,10 @@ def key_of(trials: Sequence[str]) -> Keys:
     [[0, 15]]
     """
     # An identity of another form (no trial has one) is hashed once more.
-    raw = b"".join(bytes.fromhex(t) if _IDENTITY.fullmatch(t) else hashlib.sha256(t.encode()).digest()[:16] for t in trials)
+    raw = b"".join(
+        bytes.fromhex(t) if _IDENTITY.fullmatch(t) else hashlib.sha256(t.encode()).digest()[:16]
+        for t in trials
+    )
     return np.frombuffer(raw, ">u8").astype(np.uint64).reshape(-1, 2)
 
 
@@ -90,17 +99,27 @@ def _keys_of_column(column: pa.ChunkedArray) -> Keys:
         bounds = np.frombuffer(ends, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
         values = None
         if (np.diff(bounds) == 32).all():
-            values = _NIBBLES[np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]]].reshape(-1, 32)
+            values = _NIBBLES[np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]]].reshape(
+                -1, 32
+            )
         if values is None or values.max() > 15:
             out.append(key_of(chunk.to_pylist()))
         else:
-            out.append(np.ascontiguousarray(values[:, ::2] << 4 | values[:, 1::2]).view(">u8").astype(np.uint64))
+            out.append(
+                np.ascontiguousarray(values[:, ::2] << 4 | values[:, 1::2])
+                .view(">u8")
+                .astype(np.uint64)
+            )
     return np.concatenate(out)
 
 
 def _columns(schema: pa.Schema) -> str:
-    # Parquet calls the parts of a list by another name, so a list is known by the type of its parts.
-    kinds = [f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type) for field in schema]
+    # Parquet calls the parts of a list by another name, so a list is known by the type of its
+    # parts.
+    kinds = [
+        f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type)
+        for field in schema
+    ]
     return digest([[field.name, kind] for field, kind in zip(schema, kinds)])
 
 
@@ -117,7 +136,9 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
     path = folder / part_name(table["trial"].to_pylist())
 
     def write(target: Path) -> None:
-        pq.write_table(table, target, compression="zstd", write_page_checksum=True, row_group_size=GROUP)
+        pq.write_table(
+            table, target, compression="zstd", write_page_checksum=True, row_group_size=GROUP
+        )
         if written is not None:
             os.utime(target, (written, written))
 
@@ -129,15 +150,22 @@ def _opened(file: Path) -> pq.ParquetFile:
     reader = pq.ParquetFile(file, page_checksum_verification=True, memory_map=False)
     about = reader.schema_arrow.metadata or {}
     if about.get(b"separatrix") != FORMAT.encode():
-        raise SeparatrixError(f"the ledger part {file.name} was not written by separatrix; move that file away")
-    # Parquet has checksums for its pages, and none for the names and types of columns or the number of rows.
-    if about.get(b"columns") != _columns(reader.schema_arrow).encode() or "trial" not in reader.schema_arrow.names:
+        raise SeparatrixError(
+            f"the ledger part {file.name} was not written by separatrix; move that file away"
+        )
+    # Parquet has checksums for its pages, and none for the names and types of columns or the number
+    # of rows.
+    if (
+        about.get(b"columns") != _columns(reader.schema_arrow).encode()
+        or "trial" not in reader.schema_arrow.names
+    ):
         raise DamagedPart(file)
     return reader
 
 
 def scan_part(file: Path) -> Part:
-    """Which trials a part holds. Raises `DamagedPart`, or FileNotFoundError where another process has packed it away.
+    """Which trials a part holds. Raises `DamagedPart`, or FileNotFoundError where another process
+    has packed it away.
 
     >>> scan_part(Path("part-0.parquet"))
     Traceback (most recent call last):
@@ -148,15 +176,25 @@ def scan_part(file: Path) -> Part:
         trials = reader.read(columns=["trial"], use_threads=False)["trial"]
         about = reader.schema_arrow.metadata or {}
         stated = about.get(b"rows")
-        if not pa.types.is_string(trials.type) or (stated is not None and stated != str(len(trials)).encode()):
+        if not pa.types.is_string(trials.type) or (
+            stated is not None and stated != str(len(trials)).encode()
+        ):
             raise DamagedPart(file)
-        if (stated is None or len(trials) <= NAMED) and file.name != part_name(str(each) for each in trials.to_pylist()):
+        if (stated is None or len(trials) <= NAMED) and file.name != part_name(
+            str(each) for each in trials.to_pylist()
+        ):
             raise DamagedPart(file)
         meta = reader.metadata
         starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
         if starts[-1] != len(trials):
             raise DamagedPart(file)
-        return Part(file, about[b"columns"].decode(), file.stat().st_size, tuple(starts.tolist()), _keys_of_column(trials))
+        return Part(
+            file,
+            about[b"columns"].decode(),
+            file.stat().st_size,
+            tuple(starts.tolist()),
+            _keys_of_column(trials),
+        )
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -166,7 +204,8 @@ def scan_part(file: Path) -> Part:
 def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Table]:
     """Row groups of a part, all of them if none are named; `DamagedPart` where a checksum is wrong.
 
-    FileNotFoundError where another process has packed the part away or written it anew: then it must be scanned again.
+    FileNotFoundError where another process has packed the part away or written it anew: then it
+    must be scanned again.
 
     >>> import tempfile
     >>> part = scan_part(write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32], "risk": [0.5]})))
@@ -182,7 +221,9 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
             if table.num_rows != end - begin:
                 raise DamagedPart(part.file)
             if not np.array_equal(_keys_of_column(table["trial"]), part.keys[begin:end]):
-                raise FileNotFoundError(f"{part.file.name} was written anew, with its trials in another order")
+                raise FileNotFoundError(
+                    f"{part.file.name} was written anew, with its trials in another order"
+                )
         return tables or [reader.schema_arrow.empty_table().replace_schema_metadata()]
     except FileNotFoundError:
         raise

@@ -44,8 +44,13 @@ def table_of(rows: Iterable[dict[str, Any]]) -> Table:
 def _column(items: list[Any]) -> pa.Array:
     try:
         return pa.array(items)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a field of 3 in one trial and of (3, 3), which is text, in another
-        return pa.array([item if item is None or isinstance(item, str) else json.dumps(item) for item in items])
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+    ):  # a field of 3 in one trial and of (3, 3), which is text, in another
+        return pa.array(
+            [item if item is None or isinstance(item, str) else json.dumps(item) for item in items]
+        )
 
 
 def joined(tables: Iterable[pa.Table]) -> pa.Table:
@@ -55,8 +60,14 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table:
     ['1', '[3, 3]']
     """
     tables = list(tables)
-    text = {field.name for schema in {table.schema for table in tables} for field in schema if pa.types.is_string(field.type)}
-    # Tables of one kind first: finding common types of thousands of small tables, one by one, would take most of the time.
+    text = {
+        field.name
+        for schema in {table.schema for table in tables}
+        for field in schema
+        if pa.types.is_string(field.type)
+    }
+    # Tables of one kind first: finding common types of thousands of small tables, one by one, would
+    # take most of the time.
     runs: list[list[pa.Table]] = []
     for table in tables:
         for place, field in enumerate(table.schema):

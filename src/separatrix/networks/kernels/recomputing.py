@@ -1,7 +1,9 @@
-"""The kernel of the way back for units that are no rectifiers, in short windows: it computes them again.
+"""The kernel of the way back for units that are no rectifiers, in short windows: it computes them
+again.
 
-A warp holds a tile of rows of one window in its registers and loops over units. It waits for what it reads, and few warps fit on a processor with so
-many registers each. So a unit's weights are read in one piece, a number a thread, while the unit before is computed, and handed around from there.
+A warp holds a tile of rows of one window in its registers and loops over units. It waits for what
+it reads, and few warps fit on a processor with so many registers each. So a unit's weights are read
+in one piece, a number a thread, while the unit before is computed, and handed around from there.
 """
 
 import functools
@@ -13,7 +15,9 @@ import numpy as np
 
 from separatrix.networks.kernels.warps import WARP, divisor, multiply_add, of_thread, sums, threads
 
-SPAN = 30  # the most numbers of a window: its sums and those of bias and coefficient are a warp's 32
+SPAN = (
+    30  # the most numbers of a window: its sums and those of bias and coefficient are a warp's 32
+)
 
 
 class Cut(NamedTuple):
@@ -37,12 +41,17 @@ class Cut(NamedTuple):
         for at_row in range(0, self.tile, WARP):
             left = self.rows - pl.program_id(1) * self.tile - at_row
             mask = None if self.rows % self.tile == 0 else jnp.arange(WARP) < left
-            pieces.append(triton.load(ref.at[*at, pl.ds(at_row, WARP)], mask=mask, other=None if mask is None else 0))
+            pieces.append(
+                triton.load(
+                    ref.at[*at, pl.ds(at_row, WARP)], mask=mask, other=None if mask is None else 0
+                )
+            )
         return pieces
 
 
 def cut_of(weights: Any, patches: Any, interpret: bool, rows: int = 0) -> Cut:
-    """The cut for arrays of these shapes: so many rows a program, or (0) those that were fastest on an H200 with windows of 10, 20 and 27 numbers.
+    """The cut for arrays of these shapes: so many rows a program, or (0) those that were fastest on
+    an H200 with windows of 10, 20 and 27 numbers.
 
     >>> cut_of(jnp.ones((1, 64, 10)), jnp.ones((3, 10, 100)), True)[4:6]
     (128, 32)
@@ -50,17 +59,27 @@ def cut_of(weights: Any, patches: Any, interpret: bool, rows: int = 0) -> Cut:
     (positions, span, many), width = patches.shape, weights.shape[1]
     fastest = 128 if 10 < span <= 20 else 256
     return Cut(
-        positions, width, span, many, rows or min(fastest, max(WARP, 1 << (many - 1).bit_length())),
-        divisor(width, WARP), len(weights) > 1, interpret,
-    )  # fmt: skip
+        positions,
+        width,
+        span,
+        many,
+        rows or min(fastest, max(WARP, 1 << (many - 1).bit_length())),
+        divisor(width, WARP),
+        len(weights) > 1,
+        interpret,
+    )
 
 
 # A program calls a kernel at several places: traced and lowered once.
 
 
 @functools.partial(jax.jit, static_argnums=(0,))
-def back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any) -> Any:
-    """Gradients of a unit's weights, its bias if there are biases, and its coefficient, by blocks of rows and positions."""
+def back(
+    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slope: Any
+) -> Any:
+    """Gradients of a unit's weights, its bias if there are biases, and its coefficient, by blocks
+    of rows and positions.
+    """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
 
@@ -86,7 +105,8 @@ def back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, 
         kernel,
         out_shape=jax.ShapeDtypeStruct((blocks, cut.positions, cut.width, many), patches.dtype),
         grid=(cut.width // cut.units, blocks, cut.positions),
-        in_specs=[pl.BlockSpec((1,), lambda u, r, p: (0,)) for _ in numbers] + [spec for each, spec in given if each is not None],
+        in_specs=[pl.BlockSpec((1,), lambda u, r, p: (0,)) for _ in numbers]
+        + [spec for each, spec in given if each is not None],
         out_specs=pl.BlockSpec((None, None, cut.units, many), lambda u, r, p: (r, p, u, 0)),
         interpret=cut.interpret,
         compiler_params=None if cut.interpret else triton.CompilerParams(num_warps=1, num_stages=1),
@@ -94,7 +114,16 @@ def back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, 
     )(*numbers, *(each for each, _ in given if each is not None))
 
 
-def _back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, slopes: Any, out: Any) -> None:
+def _back(
+    cut: Cut,
+    activation: Any,
+    weights: Any,
+    bias: Any,
+    coefficients: Any,
+    patches: Any,
+    slopes: Any,
+    out: Any,
+) -> None:
     from jax.experimental.pallas import triton
 
     lane = threads(cut.interpret)
@@ -108,14 +137,23 @@ def _back(cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any,
     def one(unit: Any, held: Any) -> Any:
         coming = fetch(jnp.minimum(unit + 1, cut.units - 1))
         row, coefficient, *shift = held
-        zs = [jnp.broadcast_to(shift[0], (WARP,)) if shift else jnp.zeros((WARP,), jnp.float32) for _ in slope]
+        zs = [
+            jnp.broadcast_to(shift[0], (WARP,)) if shift else jnp.zeros((WARP,), jnp.float32)
+            for _ in slope
+        ]
         for i, numbers in enumerate(kept):
             weight = of_thread(cut.interpret, row, i)
             zs = [multiply_add(cut.interpret, weight, x, z) for x, z in zip(numbers, zs)]
         both = [jax.jvp(activation, (z,), (s,)) for z, s in zip(zs, slope)]
-        steep = [each for _, each in both]  # without the coefficient, by which the sums are multiplied
-        found = [_inner(cut, steep, x) for x in kept] + ([] if bias is None else [functools.reduce(jnp.add, steep)])
-        total, place = sums(cut.interpret, lane, [*found, _inner(cut, slope, [value for value, _ in both])])
+        steep = [
+            each for _, each in both
+        ]  # without the coefficient, by which the sums are multiplied
+        found = [_inner(cut, steep, x) for x in kept] + (
+            [] if bias is None else [functools.reduce(jnp.add, steep)]
+        )
+        total, place = sums(
+            cut.interpret, lane, [*found, _inner(cut, slope, [value for value, _ in both])]
+        )
         triton.store(out.at[unit, place], jnp.where(place < len(found), coefficient * total, total))
         return coming
 

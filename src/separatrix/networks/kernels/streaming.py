@@ -1,11 +1,14 @@
-"""Kernels in which a warp holds sums in its registers and windows stream past it: one for the way there, two for the way back.
+"""Kernels in which a warp holds sums in its registers and windows stream past it: one for the way
+there, two for the way back.
 
-On the way there a thread has some rows and sums over a window's numbers, for some units at once; weights are handed around among the
-warp's threads. On the way back there are slopes instead of weights, and the sum is over rows: in short windows a thread still has rows, and what
-the threads of a warp have summed is summed at the end; long windows are stored row by row, so that a thread has some of a window's numbers, and
-slopes are handed around.
+On the way there a thread has some rows and sums over a window's numbers, for some units at once;
+weights are handed around among the warp's threads. On the way back there are slopes instead of
+weights, and the sum is over rows: in short windows a thread still has rows, and what the threads of
+a warp have summed is summed at the end; long windows are stored row by row, so that a thread has
+some of a window's numbers, and slopes are handed around.
 
-Few warps fit on a processor with so many registers each, so what streams past is read several steps before it is needed.
+Few warps fit on a processor with so many registers each, so what streams past is read several steps
+before it is needed.
 """
 
 import functools
@@ -16,7 +19,15 @@ import jax
 import jax.numpy as jnp
 
 from separatrix.networks.kernels.batching import Ref, call
-from separatrix.networks.kernels.warps import WARP, bit, divisor, multiply_add, of_thread, sums, threads
+from separatrix.networks.kernels.warps import (
+    WARP,
+    bit,
+    divisor,
+    multiply_add,
+    of_thread,
+    sums,
+    threads,
+)
 
 ROWS = 1024  # summed by a program on the way back, at most
 BODY = 800  # multiply-adds in the body of a loop, at most
@@ -51,7 +62,9 @@ class Cut(NamedTuple):
     @property
     def length(self) -> int:
         """Rows that a program sums on the way back; in short windows the last one may have fewer."""
-        return divisor(self.rows, ROWS) if self.long else -(-self.rows // (self.parts * WARP)) * WARP
+        return (
+            divisor(self.rows, ROWS) if self.long else -(-self.rows // (self.parts * WARP)) * WARP
+        )
 
     @property
     def parts(self) -> int:
@@ -65,7 +78,8 @@ class Cut(NamedTuple):
 
 
 def cut_of(weights: Any, patches: Any, interpret: bool | None = None) -> Cut:
-    """The cut for arrays of these shapes, by rules that give the fastest of those timed on an H200 (`benchmarks/fused_timing.py`).
+    """The cut for arrays of these shapes, by rules that give the fastest of those timed on an H200
+    (`benchmarks/fused_timing.py`).
 
     >>> cut = cut_of(jnp.ones((20, 20, 20)), jnp.ones((20, 20, 512)))
     >>> tuple(cut.there), tuple(cut.back)
@@ -84,9 +98,14 @@ def cut_of(weights: Any, patches: Any, interpret: bool | None = None) -> Cut:
     else:
         there = _share(units, min(8 if span > 10 else 4, -(-rows // WARP), 160 // units), span, 10)
         fits = [(u, c) for u in _divisors(units) for c in _divisors(span) if u * c <= 160]
-        # Slopes are chosen for each number of a window, which is read for each unit: by instructions, and twice as many for waiting.
-        units, numbers = min(fits, key=lambda each: 2 / each[1] + 9 / each[0] + 6 / (each[0] * each[1]))
-        back = Share(units, numbers, max(1, min(4, BODY // 2 // (units * numbers))))  # of which each is more for the compiler
+        # Slopes are chosen for each number of a window, which is read for each unit: by
+        # instructions, and twice as many for waiting.
+        units, numbers = min(
+            fits, key=lambda each: 2 / each[1] + 9 / each[0] + 6 / (each[0] * each[1])
+        )
+        back = Share(
+            units, numbers, max(1, min(4, BODY // 2 // (units * numbers)))
+        )  # of which each is more for the compiler
     interpret = jax.default_backend() != "gpu" if interpret is None else interpret
     return Cut(positions, width, span, rows, there, back, groups, interpret)
 
@@ -104,17 +123,25 @@ def even(length: int) -> bool:
 def _share(units: int, columns: int, length: int, most: int) -> Share:
     """A share that reads as many steps ahead as registers and the compiler's patience allow.
 
-    Registers hold sums, units' numbers (and the next ones, if those are several), and what is read. Steps that are read ahead are written out one after
-    the other, and compiling takes a time that grows with the square of that.
+    Registers hold sums, units' numbers (and the next ones, if those are several), and what is read.
+    Steps that are read ahead are written out one after the other, and compiling takes a time that
+    grows with the square of that.
     """
     held = units * columns + units * (1 + (length > WARP))
-    return Share(units, columns, max(1, min(most, (216 - held) // columns, BODY // (units * columns))))
+    return Share(
+        units, columns, max(1, min(most, (216 - held) // columns, BODY // (units * columns)))
+    )
 
 
 def _fewest(units: int, length: int, sums: int) -> int:
-    """Columns of a thread, so that the fewest are computed twice and the fewest instructions are no multiply-adds."""
+    """Columns of a thread, so that the fewest are computed twice and the fewest instructions are no
+    multiply-adds.
+    """
     most = max(1, min(8, sums // units, -(-length // WARP)))
-    return min(range(min(4, most), most + 1), key=lambda each: -(-length // (WARP * each)) * each * (1 + 1 / units + 1 / each))
+    return min(
+        range(min(4, most), most + 1),
+        key=lambda each: -(-length // (WARP * each)) * each * (1 + 1 / units + 1 / each),
+    )
 
 
 def _divisors(number: int) -> list[int]:
@@ -125,34 +152,67 @@ def _divisors(number: int) -> list[int]:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def there(cut: Cut, keep: str, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any) -> Any:
-    """Outputs by blocks of units and positions; and units' signs (`keep` "signs"), units before activation ("units"), or None ("")."""
+def there(
+    cut: Cut, keep: str, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any
+) -> Any:
+    """Outputs by blocks of units and positions; and units' signs (`keep` "signs"), units before
+    activation ("units"), or None ("").
+    """
     tiles = -(-cut.rows // (cut.there.columns * WARP))
     by_blocks = (cut.blocks, cut.positions, cut.rows)
-    kept = {"signs": [(by_blocks, jnp.int32)], "units": [((cut.positions, cut.width, cut.rows), jnp.float32)], "": []}[keep]
+    kept = {
+        "signs": [(by_blocks, jnp.int32)],
+        "units": [((cut.positions, cut.width, cut.rows), jnp.float32)],
+        "": [],
+    }[keep]
     grid = cut.blocks, tiles, cut.positions
     body = functools.partial(_there, cut, keep)
     given = weights, bias, coefficients, patches
-    found = call(cut.interpret, "units_there", body, activation, grid, given, [(by_blocks, jnp.float32), *kept])
+    found = call(
+        cut.interpret,
+        "units_there",
+        body,
+        activation,
+        grid,
+        given,
+        [(by_blocks, jnp.float32), *kept],
+    )
     return found[0], found[1] if keep else None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 4))
 def back(cut: Cut, slopes: Any, active: Any, windows: Any, biased: bool) -> Any:
-    """Slopes of units, or of the outputs (where `active` are signs), summed with their windows over blocks of rows; and by themselves, if there are biases.
+    """Slopes of units, or of the outputs (where `active` are signs), summed with their windows over
+    blocks of rows; and by themselves, if there are biases.
 
     Long windows are (positions, rows, span), others as patches are.
     """
     tiles = -(-cut.span // (cut.back.columns * WARP)) if cut.long else cut.span // cut.back.columns
     grid = cut.width // cut.back.units, tiles, cut.parts, cut.positions
-    apart = biased and not cut.long  # for long windows, sums of slopes by themselves are no work worth a kernel
+    apart = (
+        biased and not cut.long
+    )  # for long windows, sums of slopes by themselves are no work worth a kernel
     body = functools.partial(_back_of_numbers if cut.long else _back_of_rows, cut, apart)
     shape = cut.positions, cut.parts, cut.width, cut.span + apart
-    found = call(cut.interpret, "units_back", body, None, grid, (slopes, active, windows), [(shape, jnp.float32)])[0]
+    found = call(
+        cut.interpret,
+        "units_back",
+        body,
+        None,
+        grid,
+        (slopes, active, windows),
+        [(shape, jnp.float32)],
+    )[0]
     if not biased or apart:
         return found
     if active is not None:
-        each = jnp.stack([jnp.where((active & bit(unit)) != 0, slopes, 0.0).sum(2) for unit in range(cut.there.units)], 1)
+        each = jnp.stack(
+            [
+                jnp.where((active & bit(unit)) != 0, slopes, 0.0).sum(2)
+                for unit in range(cut.there.units)
+            ],
+            1,
+        )
         alone = jnp.moveaxis(each, 2, 0).reshape(cut.positions, cut.width)
     else:
         alone = slopes.sum(2)
@@ -164,7 +224,16 @@ def back(cut: Cut, slopes: Any, active: Any, windows: Any, biased: bool) -> Any:
 
 
 def _there(
-    cut: Cut, keep: str, activation: Any, place: Any, weights: Ref, bias: Ref, coefficients: Ref, patches: Ref, out: Ref, kept: Any = None
+    cut: Cut,
+    keep: str,
+    activation: Any,
+    place: Any,
+    weights: Ref,
+    bias: Ref,
+    coefficients: Ref,
+    patches: Ref,
+    out: Ref,
+    kept: Any = None,
 ) -> None:
     (block, tile, position), share = place, cut.there
     lane = threads(cut.interpret)
@@ -185,7 +254,10 @@ def _there(
             shift = bias.load(unit, each)
             zs = [z + shift for z in zs]
         coefficient = coefficients.load(read, each)
-        totals = [multiply_add(cut.interpret, coefficient, activation(z), total) for z, total in zip(zs, totals)]
+        totals = [
+            multiply_add(cut.interpret, coefficient, activation(z), total)
+            for z, total in zip(zs, totals)
+        ]
         if keep == "signs":
             bits = [jnp.where(z > 0, so_far | bit(each), so_far) for z, so_far in zip(zs, bits)]
         if keep == "units":
@@ -195,7 +267,9 @@ def _there(
         columns.store(kept, (block * cut.positions + position) * cut.rows, bits)
 
 
-def _back_of_numbers(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Any, windows: Ref, out: Ref) -> None:
+def _back_of_numbers(
+    cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Any, windows: Ref, out: Ref
+) -> None:
     (block, tile, part, position), share = place, cut.back
     lane = threads(cut.interpret)
     unit = block * share.units
@@ -210,12 +284,18 @@ def _back_of_numbers(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, ac
         return _signs(cut, unit, position, row, active), slopes.load(row)
 
     mine = list if active is None else lambda held: _slopes(share.units, *held)
-    product = _product(cut, share, fetch, mine, windows, position * cut.rows + begin, cut.length, columns)
+    product = _product(
+        cut, share, fetch, mine, windows, position * cut.rows + begin, cut.length, columns
+    )
     for each, totals in enumerate(product):
-        columns.store(out, ((position * cut.parts + part) * cut.width + unit + each) * cut.span, totals)
+        columns.store(
+            out, ((position * cut.parts + part) * cut.width + unit + each) * cut.span, totals
+        )
 
 
-def _back_of_rows(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Ref, windows: Ref, out: Ref) -> None:
+def _back_of_rows(
+    cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, active: Ref, windows: Ref, out: Ref
+) -> None:
     (block, tile, part, position), share = place, cut.back
     lane = threads(cut.interpret)
     unit, first = block * share.units, tile * share.columns
@@ -227,7 +307,10 @@ def _back_of_rows(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, activ
         at = part * cut.length + jnp.minimum(index, rounds - 1) * WARP + lane
         row = at if full else jnp.minimum(at, cut.rows - 1)
         if active is None:
-            steep = [slopes.load((position * cut.width + unit) * cut.rows + row, each * cut.rows) for each in range(share.units)]
+            steep = [
+                slopes.load((position * cut.width + unit) * cut.rows + row, each * cut.rows)
+                for each in range(share.units)
+            ]
         else:
             steep = [slopes.load(row)]
         steep = steep if full else [jnp.where(at < cut.rows, slope, 0.0) for slope in steep]
@@ -240,11 +323,19 @@ def _back_of_rows(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, activ
         for i in range(step):
             ((signs, steep), xs), queue[i] = queue[i], read((index + 1) * step + i)
             steep = steep if signs is None else _slopes(share.units, signs, *steep)
-            added = [[multiply_add(cut.interpret, s, x, total) for x, total in zip(xs, each)] for s, each in zip(steep, totals)]
-            totals = [each + [before[-1] + s] * biased for s, each, before in zip(steep, added, totals)]
+            added = [
+                [multiply_add(cut.interpret, s, x, total) for x, total in zip(xs, each)]
+                for s, each in zip(steep, totals)
+            ]
+            totals = [
+                each + [before[-1] + s] * biased for s, each, before in zip(steep, added, totals)
+            ]
         return queue, totals
 
-    nothing = [[jnp.zeros(lane.shape, jnp.float32) for _ in range(share.columns + biased)] for _ in range(share.units)]
+    nothing = [
+        [jnp.zeros(lane.shape, jnp.float32) for _ in range(share.columns + biased)]
+        for _ in range(share.units)
+    ]
     found = jax.lax.fori_loop(0, rounds // step, some, ([read(i) for i in range(step)], nothing))[1]
     every, each = [total for some in found for total in some], share.columns + biased
     whole = cut.span + biased
@@ -252,7 +343,11 @@ def _back_of_rows(cut: Cut, biased: bool, _: Any, place: Any, slopes: Ref, activ
     for at in range(0, len(every), WARP):
         total, which = sums(cut.interpret, lane, every[at : at + WARP])
         mine, number = (at + which) // each, (at + which) % each
-        column = jnp.where(number < share.columns, first + number, cut.span) if biased else first + number
+        column = (
+            jnp.where(number < share.columns, first + number, cut.span)
+            if biased
+            else first + number
+        )
         out.store(begin + mine * whole + column, total)
 
 
@@ -269,17 +364,27 @@ def _slopes(units: int, signs: Any, slope: Any) -> list[Any]:
 
 
 class _Columns:
-    """A thread's columns. Where the last tile would not be full, some columns are computed twice, and written twice, the same."""
+    """A thread's columns.
+
+    Where the last tile would not be full, some columns are computed twice, and written twice, the
+    same.
+    """
 
     def __init__(self, tile: Any, many: int, length: int, lane: Any):
         self.length, wide = length, many * WARP
         self.first = lane + (jnp.minimum(tile * wide, length - wide) if wide < length else 0)
         # None: a known distance from the first one; others begin anew.
-        self.each = [None if wide <= length or WARP * (i + 1) <= length else (lane + WARP * i) % length for i in range(many)]
+        self.each = [
+            None if wide <= length or WARP * (i + 1) <= length else (lane + WARP * i) % length
+            for i in range(many)
+        ]
 
     def load(self, ref: Ref, at: Any) -> list[Any]:
         """The columns of the numbers that begin at a place."""
-        return [ref.load(at + self.first, WARP * i) if column is None else ref.load(at + column) for i, column in enumerate(self.each)]
+        return [
+            ref.load(at + self.first, WARP * i) if column is None else ref.load(at + column)
+            for i, column in enumerate(self.each)
+        ]
 
     def store(self, ref: Ref, at: Any, values: list[Any]) -> None:
         """The way back."""
@@ -300,12 +405,16 @@ def _product(
     length: int,
     columns: _Columns,
 ) -> Any:
-    """Sums over `length` of a number for each unit with the columns of `numbers`, by units and columns.
+    """Sums over `length` of a number for each unit with the columns of `numbers`, by units and
+    columns.
 
-    The numbers for units are fetched in chunks, one a thread; `mine` makes them of what is fetched. Both they and the columns come before they are needed.
+    The numbers for units are fetched in chunks, one a thread; `mine` makes them of what is fetched.
+    Both they and the columns come before they are needed.
     """
     chunks = [each for each in _divisors(length) if each <= WARP]
-    step, chunk = max((divisor(each, share.ahead), each) for each in chunks if 2 * each > max(chunks))
+    step, chunk = max(
+        (divisor(each, share.ahead), each) for each in chunks if 2 * each > max(chunks)
+    )
 
     def read(at: Any) -> list[Any]:
         return columns.load(numbers, (begin + jnp.minimum(at, length - 1)) * columns.length)
@@ -317,7 +426,9 @@ def _product(
             after = []
             for each, so_far in zip(held, totals):
                 number = of_thread(cut.interpret, each, index * step + i)
-                after.append([multiply_add(cut.interpret, number, x, total) for x, total in zip(now, so_far)])
+                after.append(
+                    [multiply_add(cut.interpret, number, x, total) for x, total in zip(now, so_far)]
+                )
             totals = after
         return queue, totals
 
@@ -326,11 +437,18 @@ def _product(
         at = index * chunk
         coming = fetch(jnp.minimum(at + chunk, length - chunk))
         numbers = mine(held)
-        return coming, *jax.lax.fori_loop(0, chunk // step, lambda i, so_far: some(i, so_far, numbers, at), tuple(rest))
+        return coming, *jax.lax.fori_loop(
+            0, chunk // step, lambda i, so_far: some(i, so_far, numbers, at), tuple(rest)
+        )
 
-    nothing = [[jnp.zeros(columns.first.shape, jnp.float32) for _ in columns.each] for _ in range(share.units)]
+    nothing = [
+        [jnp.zeros(columns.first.shape, jnp.float32) for _ in columns.each]
+        for _ in range(share.units)
+    ]
     begun = [read(i) for i in range(step)], nothing
     if length == chunk:
         numbers_of_units = mine(fetch(0))
-        return jax.lax.fori_loop(0, chunk // step, lambda i, so_far: some(i, so_far, numbers_of_units, 0), begun)[1]
+        return jax.lax.fori_loop(
+            0, chunk // step, lambda i, so_far: some(i, so_far, numbers_of_units, 0), begun
+        )[1]
     return jax.lax.fori_loop(0, length // chunk, one, (fetch(0), *begun))[2]

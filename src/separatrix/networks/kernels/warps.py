@@ -1,4 +1,5 @@
-"""What the threads of a warp do together, inside a kernel: written in Pallas for its Triton backend; interpreted, slowly, where there is no GPU.
+"""What the threads of a warp do together, inside a kernel: written in Pallas for its Triton
+backend; interpreted, slowly, where there is no GPU.
 
 A program is a warp, and a vector has one number a thread. Nothing is padded.
 """
@@ -24,13 +25,16 @@ def divisor(number: int, most: int) -> int:
 def threads(interpret: bool) -> Any:
     """The threads' places in their warp.
 
-    To the compiler nothing is known of them: it would put them together with whatever is added, and compute every address by itself.
+    To the compiler nothing is known of them: it would put them together with whatever is added, and
+    compute every address by itself.
     """
     return jnp.arange(WARP) if interpret else asm("mov.b32 $0, $1;", jnp.arange(WARP), kind="r")
 
 
 def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
-    """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it otherwise."""
+    """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it
+    otherwise.
+    """
     if interpret:
         return one * other + more
     return asm("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_to(one, more.shape), other, more)
@@ -42,7 +46,12 @@ def of_thread(interpret: bool, vector: Any, place: Any) -> Any:
         return jnp.broadcast_to(vector[place], vector.shape)
     if isinstance(place, int):
         return asm(f"shfl.sync.idx.b32 $0, $1, {place}, 31, -1;", vector)
-    return asm("shfl.sync.idx.b32 $0, $2, $1, 31, -1;", jnp.broadcast_to(place, vector.shape), vector, kinds="r")
+    return asm(
+        "shfl.sync.idx.b32 $0, $2, $1, 31, -1;",
+        jnp.broadcast_to(place, vector.shape),
+        vector,
+        kinds="r",
+    )
 
 
 def exchange(interpret: bool, vector: Any, distance: int) -> Any:
@@ -53,12 +62,16 @@ def exchange(interpret: bool, vector: Any, distance: int) -> Any:
 
 
 def asm(instruction: str, *given: Any, kind: str = "f", kinds: str = "") -> Any:
-    """An instruction of PTX for each thread; operands are of this kind (f: float32, r: an integer), unless `kinds` says of the first ones."""
+    """An instruction of PTX for each thread; operands are of this kind (f: float32, r: an integer),
+    unless `kinds` says of the first ones.
+    """
     from jax.experimental.pallas import triton
 
     shape = [jax.ShapeDtypeStruct(given[-1].shape, given[-1].dtype)]
     constraints = ",".join([f"={kind}", *kinds, *[kind] * (len(given) - len(kinds))])
-    return triton.elementwise_inline_asm(instruction, args=list(given), constraints=constraints, pack=1, result_shape_dtypes=shape)[0]
+    return triton.elementwise_inline_asm(
+        instruction, args=list(given), constraints=constraints, pack=1, result_shape_dtypes=shape
+    )[0]
 
 
 def bit(place: int) -> Any:
@@ -71,10 +84,12 @@ def bit(place: int) -> Any:
 
 
 def sums(interpret: bool, lane: Any, vectors: list[Any]) -> tuple[Any, Any]:
-    """The sums of at most 32 vectors over the threads of a warp, in about as many exchanges as there are vectors (one by one: five each).
+    """The sums of at most 32 vectors over the threads of a warp, in about as many exchanges as
+    there are vectors (one by one: five each).
 
-    At each distance two vectors become one: half of the threads go on with the one, half with the other. Given with each thread's sum is
-    the number of its vector; where there are fewer than 32, several threads have the same.
+    At each distance two vectors become one: half of the threads go on with the one, half with the
+    other. Given with each thread's sum is the number of its vector; where there are fewer than 32,
+    several threads have the same.
     """
     place, many = jnp.zeros_like(lane), len(vectors)
     for level, distance in enumerate((16, 8, 4, 2, 1)):
@@ -83,7 +98,11 @@ def sums(interpret: bool, lane: Any, vectors: list[Any]) -> tuple[Any, Any]:
         pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
         vectors = []
         for pair in pairs:
-            keep, give = (pair[0], pair[0]) if len(pair) == 1 else (jnp.where(upper, pair[1], pair[0]), jnp.where(upper, pair[0], pair[1]))
+            keep, give = (
+                (pair[0], pair[0])
+                if len(pair) == 1
+                else (jnp.where(upper, pair[1], pair[0]), jnp.where(upper, pair[0], pair[1]))
+            )
             vectors.append(keep + exchange(interpret, give, distance))
     for level in (4, 3, 2, 1, 0) if many < WARP else ():
         place = jnp.where((place >> level) >= -(-many >> level), place & ~(1 << level), place)

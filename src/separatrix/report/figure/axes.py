@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from separatrix.report.numbers import tick
 
@@ -17,7 +25,8 @@ LETTER = 0.083  # inches that a letter takes on an axis
 
 
 def limits(values: np.ndarray, log: bool) -> tuple[float, float]:
-    """The ends of an axis that shows all values with a margin, also when there are none or they are all equal.
+    """The ends of an axis that shows all values with a margin, also when there are none or they are
+    all equal.
 
     >>> limits(np.array([1.0, 3.0]), False), limits(np.array([]), True), limits(np.array([5.0]), False)
     ((0.92, 3.08), (0.1, 1.0), (4.5, 5.5))
@@ -77,7 +86,8 @@ def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> N
 
 
 def set_places(axes: Axes, values: np.ndarray, width: float) -> None:
-    """Put the ticks of a logarithmic x axis where something was measured, if that is at few places whose labels have room.
+    """Put the ticks of a logarithmic x axis where something was measured, if that is at few places
+    whose labels have room.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -98,7 +108,8 @@ def set_places(axes: Axes, values: np.ndarray, width: float) -> None:
 
 
 def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> float:
-    """Put the names of categories on the x axis, slanted where they would run into each other, and say what height they take.
+    """Put the names of categories on the x axis, slanted where they would run into each other, and
+    say what height they take.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -110,9 +121,16 @@ def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> 
     step = math.ceil(len(names) / 40)  # more names than that cannot be read
     shown = [clip(name, 28) for name in names[::step]]
     share = width / max(1, len(shown))  # inches
-    wrapped = ["\n".join(textwrap.wrap(name, max(6, int(share / LETTER)), break_long_words=False)) or " " for name in shown]
+    wrapped = [
+        "\n".join(textwrap.wrap(name, max(6, int(share / LETTER)), break_long_words=False)) or " "
+        for name in shown
+    ]
     lines = max((name.count("\n") for name in wrapped), default=0) + 1
-    slanted = max((len(line) for name in wrapped for line in name.split("\n")), default=0) * LETTER > share or lines > 3
+    slanted = (
+        max((len(line) for name in wrapped for line in name.split("\n")), default=0) * LETTER
+        > share
+        or lines > 3
+    )
     axes.set_xlim(-0.6, max(0, len(names) - 1) + 0.6)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(range(0, len(names), step), shown if slanted else wrapped, color=ink)
@@ -120,8 +138,13 @@ def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> 
         return 0.15 * lines
     steep, small = share <= 0.28, share <= 0.18
     for label in axes.get_xticklabels():
-        label.set(rotation=90 if steep else 35, rotation_mode="anchor", ha="right", va="center" if steep else "top",
-                  fontsize=6.5 if small else 8.5)  # fmt: skip
+        label.set(
+            rotation=90 if steep else 35,
+            rotation_mode="anchor",
+            ha="right",
+            va="center" if steep else "top",
+            fontsize=6.5 if small else 8.5,
+        )
     longest = max(len(name) for name in shown)
     return longest * LETTER * (0.7 if small else 0.9) * (1.0 if steep else 0.6)
 

@@ -1,4 +1,5 @@
-"""Figures that were drawn before: kept in the user's cache by what they show and by what draws them, so that nothing is drawn twice.
+"""Figures that were drawn before: kept in the user's cache by what they show and by what draws
+them, so that nothing is drawn twice.
 
 They do not lie in a run's folder, because a page trusts them: a folder may come from somebody else.
 """
@@ -16,8 +17,8 @@ import matplotlib
 import numpy as np
 
 from separatrix import __version__
-from separatrix.engine.store.ledger import write_whole
 from separatrix.engine.programs import cache_folder
+from separatrix.engine.store.ledger import write_whole
 from separatrix.errors import SeparatrixError
 from separatrix.report.figure.draw import Drawing, drawing_of
 from separatrix.studies import Figure, Heatmap
@@ -68,14 +69,19 @@ def program() -> str:
     64
     """
     own = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256(b"\0".join([__version__.encode(), matplotlib.__version__.encode(), *own])).hexdigest()
+    return hashlib.sha256(
+        b"\0".join([__version__.encode(), matplotlib.__version__.encode(), *own])
+    ).hexdigest()
 
 
 def _read(file: Path) -> Drawing | None:
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
         places = tuple(
-            np.array([[np.nan if x is None else x for x in pair] for pair in each], float).reshape(-1, 2) for each in plain["places"]
+            np.array([[np.nan if x is None else x for x in pair] for pair in each], float).reshape(
+                -1, 2
+            )
+            for each in plain["places"]
         )
         return Drawing(str(plain["inline"]), str(plain["alone"]), places)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -83,7 +89,10 @@ def _read(file: Path) -> Drawing | None:
 
 
 def _write(file: Path, drawing: Drawing) -> bool:
-    places = [[[float(x) if np.isfinite(x) else None for x in pair] for pair in each] for each in drawing.places]
+    places = [
+        [[float(x) if np.isfinite(x) else None for x in pair] for pair in each]
+        for each in drawing.places
+    ]
     text = json.dumps({"inline": drawing.inline, "alone": drawing.alone, "places": places})
     with contextlib.suppress(OSError, SeparatrixError):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,8 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def draw(figure: Figure | Heatmap, prefix: str = "f-") -> str:
-    """A figure as SVG text to stand inside a page: transparent, its letters and axes in the text's colour.
+    """A figure as SVG text to stand inside a page: transparent, its letters and axes in the text's
+    colour.
 
     The names inside the SVG start with `prefix`, so that several figures can stand on one page.
 
@@ -62,7 +63,8 @@ def draw_twice(figure: Figure | Heatmap, prefix: str = "f-") -> tuple[str, str]:
 class Drawing:
     """A figure as drawn: SVG for a page (without legend) and for a file, and where its points lie.
 
-    `places` holds an array of (across, down) for each series, or one for the cells of a map, in the units of the page's SVG.
+    `places` holds an array of (across, down) for each series, or one for the cells of a map, in the
+    units of the page's SVG.
 
     >>> Drawing("<svg></svg>", "<svg/>", ()).places
     ()
@@ -86,7 +88,9 @@ def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
         svg = _rendered(canvas, "svg", transparent=True)
         places = tuple(_places(canvas, each) for each in points)
         top = _room_of_legend(canvas)
-    return Drawing(inlined(svg, figure.title, prefix, top, _pictures(canvas)), standalone(svg), places)
+    return Drawing(
+        inlined(svg, figure.title, prefix, top, _pictures(canvas)), standalone(svg), places
+    )
 
 
 def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
@@ -101,7 +105,9 @@ def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise ParameterError("save", "path", f"a file name that ends in {', '.join(FORMATS)}", str(path))
+        raise ParameterError(
+            "save", "path", f"a file name that ends in {', '.join(FORMATS)}", str(path)
+        )
     if suffix == ".svg":
         data = draw_twice(figure)[1].encode()
     else:
@@ -135,9 +141,13 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
 
 
 def _places(canvas: Canvas, points: np.ndarray) -> np.ndarray:
-    """Where points lie in the SVG: across from the left and down from the top, in points of 1/72 inch; NaN where not drawn."""
+    """Where points lie in the SVG: across from the left and down from the top, in points of 1/72
+    inch; NaN where not drawn.
+    """
     with np.errstate(invalid="ignore"):
-        shares = canvas.transFigure.inverted().transform(canvas.axes[0].transData.transform(points.reshape(-1, 2)))
+        shares = canvas.transFigure.inverted().transform(
+            canvas.axes[0].transData.transform(points.reshape(-1, 2))
+        )
     size = 72.0 * canvas.get_size_inches()
     return np.stack([shares[:, 0] * size[0], (1.0 - shares[:, 1]) * size[1]], axis=1)
 
@@ -151,6 +161,11 @@ def _room_of_legend(canvas: Canvas) -> float:
 
 
 def _pictures(canvas: Canvas) -> list[str]:
-    """The series of the scattered points that became pictures, in the order in which they are drawn."""
+    """The series of the scattered points that became pictures, in the order in which they are
+    drawn.
+    """
     lines = [line for axes in canvas.axes for line in axes.lines if line.get_rasterized()]
-    return [str(line.get_gid()).split("-")[1] for line in sorted(lines, key=lambda line: line.get_zorder())]
+    return [
+        str(line.get_gid()).split("-")[1]
+        for line in sorted(lines, key=lambda line: line.get_zorder())
+    ]

@@ -17,7 +17,8 @@ _MOST = 40  # ticks on an axis
 
 
 def shares_of(figure: Heatmap) -> np.ndarray:
-    """Where each value lies between the smallest (0) and the largest (1), on the scale of the map; NaN where there is none.
+    """Where each value lies between the smallest (0) and the largest (1), on the scale of the map;
+    NaN where there is none.
 
     >>> from separatrix.studies import Axis
     >>> axis = Axis("m*", log=True)
@@ -25,7 +26,9 @@ def shares_of(figure: Heatmap) -> np.ndarray:
     [[0.0, 0.5, 1.0]]
     """
     shape = len(figure.rows), len(figure.columns)
-    raw = np.array([math.nan if each is None else float(each) for row in figure.values for each in row], float).reshape(shape)
+    raw = np.array(
+        [math.nan if each is None else float(each) for row in figure.values for each in row], float
+    ).reshape(shape)
     if figure.z.log:
         raw = np.log(np.where(raw > 0, raw, math.nan))
     if not np.isfinite(raw).any():
@@ -52,13 +55,40 @@ def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:
             light = math.isfinite(share) and share > 0.5
             letters = _LIGHT if light else _DARK
             hatch = "///" if figure.hatched[row][column] else None
-            box = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=face, hatch=hatch, edgecolor="#7f7f7f", linewidth=0.6)
+            box = Rectangle(
+                (column - 0.5, row - 0.5),
+                1,
+                1,
+                facecolor=face,
+                hatch=hatch,
+                edgecolor="#7f7f7f",
+                linewidth=0.6,
+            )
             axes.add_patch(box)
             text = clip(figure.texts[row][column], 60).replace(" [", "\n[")
             behind = {"facecolor": face, "edgecolor": "none", "pad": 0.6} if hatch else None
-            axes.text(column, row, text, ha="center", va="center", color=letters, fontsize=size, linespacing=1.1, bbox=behind)
+            axes.text(
+                column,
+                row,
+                text,
+                ha="center",
+                va="center",
+                color=letters,
+                fontsize=size,
+                linespacing=1.1,
+                bbox=behind,
+            )
     if not figure.rows or not figure.columns:
-        axes.text(0.5, 0.5, "no cells to show", transform=axes.transAxes, ha="center", va="center", color=ink, alpha=0.7)
+        axes.text(
+            0.5,
+            0.5,
+            "no cells to show",
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color=ink,
+            alpha=0.7,
+        )
 
 
 def set_ticks(axes: Axes, figure: Heatmap, ink: str) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from separatrix.report.figure.style import GREY, Look, look_key
-from separatrix.report.figure.series import Points, runs, spread
 from separatrix.report.figure.axes import clip
+from separatrix.report.figure.series import Points, runs, spread
+from separatrix.report.figure.style import GREY, Look, look_key
 from separatrix.studies import Series
 
 MARKER = 5.0
@@ -18,11 +18,19 @@ LABEL_WIDTH = 20  # characters of a baseline's label in one line
 MOST_LABELS = 10
 
 
-def draw_measured(axes: Axes, points: Points, look: Look, floor: float, joined: bool, order: tuple[int, int] = (0, 1)) -> None:
-    """Points with their intervals, joined over stretches without gaps; `floor` is where lower ends below the axis stop.
+def draw_measured(
+    axes: Axes,
+    points: Points,
+    look: Look,
+    floor: float,
+    joined: bool,
+    order: tuple[int, int] = (0, 1),
+) -> None:
+    """Points with their intervals, joined over stretches without gaps; `floor` is where lower ends
+    below the axis stop.
 
-    `order` is the number of this series and how many there are: the first lines are broader and markers take turns, so that a
-    curve is seen under another that equals it.
+    `order` is the number of this series and how many there are: the first lines are broader and
+    markers take turns, so that a curve is seen under another that equals it.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -42,13 +50,26 @@ def draw_measured(axes: Axes, points: Points, look: Look, floor: float, joined: 
         if part.stop - part.start == 1 or not joined:
             marked[part] = True
             continue
-        axes.plot(x[part], y[part], color=look.colour, linestyle=look.line, linewidth=thick, zorder=4)
+        axes.plot(
+            x[part], y[part], color=look.colour, linestyle=look.line, linewidth=thick, zorder=4
+        )
         if wide[part].any():
-            axes.fill_between(x[part], low[part], high[part], color=look.colour, alpha=0.18, linewidth=0, zorder=2)
+            axes.fill_between(
+                x[part], low[part], high[part], color=look.colour, alpha=0.18, linewidth=0, zorder=2
+            )
             wide[part] = False
     if wide.any():
         reach = [np.maximum(y - low, 0)[wide], np.maximum(high - y, 0)[wide]]
-        axes.errorbar(x[wide], y[wide], reach, fmt="none", ecolor=look.colour, elinewidth=1.2, capsize=3, zorder=3)
+        axes.errorbar(
+            x[wide],
+            y[wide],
+            reach,
+            fmt="none",
+            ecolor=look.colour,
+            elinewidth=1.2,
+            capsize=3,
+            zorder=3,
+        )
     _scatter(axes, x[marked], y[marked], look, 1.0)
 
 
@@ -70,7 +91,8 @@ def draw_samples(axes: Axes, points: Points, look: Look, spread_x: float) -> Non
 def asides(count: int, spread_x: float) -> np.ndarray:
     """How far each of many seeds is moved aside, within `spread_x`.
 
-    The golden ratio's multiples fill an interval evenly and are the same each time, unlike random jitter.
+    The golden ratio's multiples fill an interval evenly and are the same each time, unlike random
+    jitter.
 
     >>> asides(3, 0.1).round(3)
     array([-0.05 ,  0.012, -0.026])
@@ -90,9 +112,20 @@ def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:
     x, y = points.x, points.y
     for part in runs(points.shown):
         if categories or part.stop - part.start == 1:
-            axes.plot(x[part], y[part], color=look.colour, linestyle="none", marker="_", markersize=16, markeredgewidth=1.6, zorder=3)
+            axes.plot(
+                x[part],
+                y[part],
+                color=look.colour,
+                linestyle="none",
+                marker="_",
+                markersize=16,
+                markeredgewidth=1.6,
+                zorder=3,
+            )
         else:
-            axes.plot(x[part], y[part], color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3)
+            axes.plot(
+                x[part], y[part], color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3
+            )
 
 
 def draw_baseline(axes: Axes, points: Points, look: Look) -> float | None:
@@ -123,15 +156,37 @@ def label_baselines(axes: Axes, labels: list[tuple[str, float]], ink: str) -> No
     >>> [text.get_text() for text in axes.texts]
     ['Bayes', 'linear']
     """
-    texts = ["\n".join(textwrap.wrap(clip(label, 3 * LABEL_WIDTH), LABEL_WIDTH)[:3]) or " " for label, _ in labels]
-    heights = [float(axes.transAxes.inverted().transform(axes.transData.transform((1, level)))[1]) for _, level in labels]
+    texts = [
+        "\n".join(textwrap.wrap(clip(label, 3 * LABEL_WIDTH), LABEL_WIDTH)[:3]) or " "
+        for label, _ in labels
+    ]
+    heights = [
+        float(axes.transAxes.inverted().transform(axes.transData.transform((1, level)))[1])
+        for _, level in labels
+    ]
     size = axes.get_window_extent().height * 72.0 / axes.figure.dpi  # the axes' height in points
     sizes = [(1.2 * (text.count("\n") + 1) + 0.45) * LABEL_SIZE / size for text in texts]
     for text, height, place in zip(texts, heights, spread(heights, sizes, -0.05, 1.05)):
         # A line of our own: an arrow would end at the label's nearest corner and cross its letters.
-        axes.plot([1.0, 1.02, 1.05], [height, height, place], color=GREY, linewidth=0.8, transform=axes.transAxes, clip_on=False)
-        axes.text(1.06, place, text, transform=axes.transAxes, va="center", fontsize=LABEL_SIZE, color=ink, alpha=0.85,
-                  linespacing=1.1)  # fmt: skip
+        axes.plot(
+            [1.0, 1.02, 1.05],
+            [height, height, place],
+            color=GREY,
+            linewidth=0.8,
+            transform=axes.transAxes,
+            clip_on=False,
+        )
+        axes.text(
+            1.06,
+            place,
+            text,
+            transform=axes.transAxes,
+            va="center",
+            fontsize=LABEL_SIZE,
+            color=ink,
+            alpha=0.85,
+            linespacing=1.1,
+        )
 
 
 def handle_of(series: Series, look: Look) -> Line2D:
@@ -143,13 +198,23 @@ def handle_of(series: Series, look: Look) -> Line2D:
     width = 0.9 if series.role == "baseline" else 1.6
     line = "none" if series.role == "samples" else look.line
     return Line2D(
-        [], [], color=look.colour, linestyle=line, linewidth=width, marker=look.marker or "none", markersize=MARKER,
-        fillstyle=look.fill, label=clip(series.label, 60),  # pyright: ignore[reportArgumentType]
-    )  # fmt: skip
+        [],
+        [],
+        color=look.colour,
+        linestyle=line,
+        linewidth=width,
+        marker=look.marker or "none",
+        markersize=MARKER,
+        fillstyle=look.fill,
+        label=clip(series.label, 60),  # pyright: ignore[reportArgumentType]
+    )
 
 
-def legend_entries(series: tuple[Series, ...], looks: dict[tuple[str, str], Look], baselines: bool) -> list[Line2D]:
-    """One entry per look, the measured ones first; the labels of `baselines` stand here when there are too many to stand beside.
+def legend_entries(
+    series: tuple[Series, ...], looks: dict[tuple[str, str], Look], baselines: bool
+) -> list[Line2D]:
+    """One entry per look, the measured ones first; the labels of `baselines` stand here when there
+    are too many to stand beside.
 
     >>> legend_entries((Series("Bayes", (), (), role="baseline"),), {("Bayes", "baseline"): Look("#808080", "")}, False)
     []
@@ -162,10 +227,22 @@ def legend_entries(series: tuple[Series, ...], looks: dict[tuple[str, str], Look
     return list(entries.values())
 
 
-def _scatter(axes: Axes, x: np.ndarray, y: np.ndarray, look: Look, alpha: float, order: float = 5) -> None:
+def _scatter(
+    axes: Axes, x: np.ndarray, y: np.ndarray, look: Look, alpha: float, order: float = 5
+) -> None:
     axes.plot(
-        x, y, linestyle="none", marker=look.marker, markersize=MARKER, color=look.colour, fillstyle=look.fill, alpha=alpha,
-        zorder=order, rasterized=len(x) > MANY,
-    )  # fmt: skip
+        x,
+        y,
+        linestyle="none",
+        marker=look.marker,
+        markersize=MARKER,
+        color=look.colour,
+        fillstyle=look.fill,
+        alpha=alpha,
+        zorder=order,
+        rasterized=len(x) > MANY,
+    )
     if len(x) > MANY:
-        axes.plot([], [], zorder=order)  # parts this picture from the next series', with which it would become one
+        axes.plot(
+            [], [], zorder=order
+        )  # parts this picture from the next series', with which it would become one

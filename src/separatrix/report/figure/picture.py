@@ -21,7 +21,9 @@ def picture_canvas(figure: Picture, width: float, ink: str) -> Canvas:
     stacks = [np.array(strip, np.uint8) for strip in figure.strips]
     room = width - LABELS
     # Strips of patches fill the width; a picture that is no strip is at most three strips high.
-    heights = [max(ROW, min(3 * ROW, room * stack.shape[0] / max(1, stack.shape[1]))) for stack in stacks]
+    heights = [
+        max(ROW, min(3 * ROW, room * stack.shape[0] / max(1, stack.shape[1]))) for stack in stacks
+    ]
     total = sum(heights) + 0.08 * (len(heights) + 1)
     canvas = Canvas(figsize=(width, max(total, ROW)), dpi=100, facecolor="white")
     top = total
@@ -31,5 +33,13 @@ def picture_canvas(figure: Picture, width: float, ink: str) -> Canvas:
         axes.imshow(stack, interpolation="none", aspect="equal")
         axes.set_anchor("W")
         axes.set_axis_off()
-        canvas.text((LABELS - 0.08) / width, (top + height / 2) / total, clip(label, 26), ha="right", va="center", fontsize=8.5, color=ink)
+        canvas.text(
+            (LABELS - 0.08) / width,
+            (top + height / 2) / total,
+            clip(label, 26),
+            ha="right",
+            va="center",
+            fontsize=8.5,
+            color=ink,
+        )
     return canvas

@@ -1,4 +1,6 @@
-"""The points of a figure as arrays that can be drawn: gaps where nothing can, places for categories, room between labels."""
+"""The points of a figure as arrays that can be drawn: gaps where nothing can, places for
+categories, room between labels.
+"""
 
 import dataclasses
 import math
@@ -14,7 +16,8 @@ SMALLEST, LARGEST = 1e-100, 1e100  # beyond these, axis arithmetic overflows
 
 @dataclasses.dataclass(frozen=True)
 class Points:
-    """A series as arrays with NaN for gaps; `hidden` counts the points that were measured but cannot be shown.
+    """A series as arrays with NaN for gaps; `hidden` counts the points that were measured but
+    cannot be shown.
 
     >>> points_of(Series("CNN", (1, 2, 3), (0.5, None, 0.0)), log_y=True).hidden
     1
@@ -32,7 +35,9 @@ class Points:
         return np.isfinite(self.x) & np.isfinite(self.y)
 
 
-def points_of(series: Series, places: dict[str, int] | None = None, log_x: bool = False, log_y: bool = False) -> Points:
+def points_of(
+    series: Series, places: dict[str, int] | None = None, log_x: bool = False, log_y: bool = False
+) -> Points:
     """The arrays of a series: `places` gives the position of each category where x is text.
 
     >>> points_of(Series("CNN", (1, 2, 4), (0.5, None, 0.25))).y
@@ -41,15 +46,25 @@ def points_of(series: Series, places: dict[str, int] | None = None, log_x: bool 
     if places is None:
         x = _array(series.x, log_x)
     else:
-        x = np.array([math.nan if each is None else places[category(each)] for each in series.x], float)
+        x = np.array(
+            [math.nan if each is None else places[category(each)] for each in series.x], float
+        )
     y = _array(series.y, log_y)
-    low, high = (_array(ends, False) if ends else np.full(len(y), math.nan) for ends in (series.low, series.high))
-    given = len(y) - sum(a is None or b is None for a, b in zip(series.x, series.y)) if None in series.x or None in series.y else len(y)
+    low, high = (
+        _array(ends, False) if ends else np.full(len(y), math.nan)
+        for ends in (series.low, series.high)
+    )
+    given = (
+        len(y) - sum(a is None or b is None for a, b in zip(series.x, series.y))
+        if None in series.x or None in series.y
+        else len(y)
+    )
     return Points(x, y, low, high, given - int((np.isfinite(x) & np.isfinite(y)).sum()))
 
 
 def hidden_points(figure: Figure | Heatmap) -> dict[str, tuple[int, int]]:
-    """The series of which a figure cannot show all points (those at or below zero on a logarithmic axis): how many of how many.
+    """The series of which a figure cannot show all points (those at or below zero on a logarithmic
+    axis): how many of how many.
 
     >>> from separatrix.studies import Axis
     >>> hidden_points(Figure("f", "F", Axis("x"), Axis("y", log=True), (Series("CNN", (1, 2), (0.0, 1.0)),)))
@@ -60,7 +75,10 @@ def hidden_points(figure: Figure | Heatmap) -> dict[str, tuple[int, int]]:
     for each in figure.series:
         points = points_of(each, places, figure.x.log and places is None, figure.y.log)
         before = out.get(each.label, (0, 0))
-        out[each.label] = (before[0] + points.hidden, before[1] + points.hidden + int(points.shown.sum()))
+        out[each.label] = (
+            before[0] + points.hidden,
+            before[1] + points.hidden + int(points.shown.sum()),
+        )
     return {label: counts for label, counts in out.items() if counts[0]}
 
 
@@ -74,7 +92,9 @@ def places_of(figure: Figure | Heatmap) -> dict[str, int] | None:
     values = [each for series in figure.series for each in series.x if each is not None]
     if all(issubclass(kind, int | float) and kind is not bool for kind in set(map(type, values))):
         return None
-    return {name: place for place, name in enumerate(dict.fromkeys(category(each) for each in values))}
+    return {
+        name: place for place, name in enumerate(dict.fromkeys(category(each) for each in values))
+    }
 
 
 def category(value: Any) -> str:
@@ -87,7 +107,8 @@ def category(value: Any) -> str:
 
 
 def offsets_of(series: Sequence[Series], arrays: Sequence[Points]) -> dict[tuple[str, str], float]:
-    """How far each (label, role) is moved aside in a figure of categories: series that share a category stand side by side.
+    """How far each (label, role) is moved aside in a figure of categories: series that share a
+    category stand side by side.
 
     >>> pair = [Series("CNN", ("a",), (1.0,)), Series("FCN", ("a",), (2.0,))]
     >>> offsets_of(pair, [points_of(each, {"a": 0}) for each in pair])
@@ -109,7 +130,8 @@ def offsets_of(series: Sequence[Series], arrays: Sequence[Points]) -> dict[tuple
 
 
 def runs(mask: np.ndarray) -> list[slice]:
-    """The stretches of neighbours for which the mask holds: a line is drawn through each, a single point gets a marker.
+    """The stretches of neighbours for which the mask holds: a line is drawn through each, a single
+    point gets a marker.
 
     >>> runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]
@@ -118,8 +140,11 @@ def runs(mask: np.ndarray) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2])]
 
 
-def spread(wanted: list[float], sizes: list[float], low: float = 0.0, high: float = 1.0) -> list[float]:
-    """Middles of labels of these sizes, as near as possible to the wanted ones (least squares) without overlap, within bounds.
+def spread(
+    wanted: list[float], sizes: list[float], low: float = 0.0, high: float = 1.0
+) -> list[float]:
+    """Middles of labels of these sizes, as near as possible to the wanted ones (least squares)
+    without overlap, within bounds.
 
     >>> [round(each, 2) for each in spread([0.5, 0.5, 0.9], [0.1, 0.1, 0.1])]
     [0.45, 0.55, 0.9]
@@ -137,7 +162,9 @@ def spread(wanted: list[float], sizes: list[float], low: float = 0.0, high: floa
             total, count = blocks.pop()
             blocks[-1][0] += total
             blocks[-1][1] += count
-    level = [min(max(total / count, low), top) for total, count in blocks for _ in range(int(count))]
+    level = [
+        min(max(total / count, low), top) for total, count in blocks for _ in range(int(count))
+    ]
     out = [0.0] * len(wanted)
     for rank, index in enumerate(order):
         out[index] = level[rank] + before[rank]

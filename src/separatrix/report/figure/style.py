@@ -1,4 +1,6 @@
-"""How series look: every network always has the same colour and marker, and no difference is told by colour alone."""
+"""How series look: every network always has the same colour and marker, and no difference is told
+by colour alone.
+"""
 
 import dataclasses
 import re
@@ -7,13 +9,27 @@ from typing import Any
 
 from separatrix.studies import Series
 
-# Okabe and Ito's colours where they serve; all stand out (3:1 or more) on the page's white and on its dark ground.
+# Okabe and Ito's colours where they serve; all stand out (3:1 or more) on the page's white and on
+# its dark ground.
 NETWORKS = {"CNN": ("#0072b2", "o"), "LCN": ("#009e73", "s"), "FCN": ("#d55e00", "^")}
-OTHERS = (("#aa4499", "D"), ("#8c6d1f", "v"), ("#7570b3", "P"), ("#c2185b", "X"), ("#2a8fa8", "<"), ("#6b8e23", ">"))
+OTHERS = (
+    ("#aa4499", "D"),
+    ("#8c6d1f", "v"),
+    ("#7570b3", "P"),
+    ("#c2185b", "X"),
+    ("#2a8fa8", "<"),
+    ("#6b8e23", ">"),
+)
 GREY = "#808080"
 DASHES = {"law": (0, (5, 2)), "bound": (0, (2.5, 1.5))}
-# Several series of one network keep its colour and marker; they differ in line and in how the marker is filled.
-_VARIANTS = (("-", "full"), ((0, (1, 1)), "none"), ((0, (6, 1.5, 1, 1.5)), "left"), ((0, (3, 1, 1, 1, 1, 1)), "bottom"))
+# Several series of one network keep its colour and marker; they differ in line and in how the
+# marker is filled.
+_VARIANTS = (
+    ("-", "full"),
+    ((0, (1, 1)), "none"),
+    ((0, (6, 1.5, 1, 1.5)), "left"),
+    ((0, (3, 1, 1, 1, 1, 1)), "bottom"),
+)
 _NAME = re.compile(r"(?<![A-Za-z0-9])(CNN|LCN|FCN)(?![A-Za-z0-9])")
 _CONNECTIVITY = re.compile(r"(shared|local|full)(?:,|$)")  # what a diagnosis calls them
 _CALLED = {"shared": "CNN", "local": "LCN", "full": "FCN"}

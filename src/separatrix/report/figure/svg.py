@@ -12,22 +12,28 @@ import PIL.Image
 
 INK = "#0a0b0c"  # stands for the colour of the text around the figure, which matplotlib cannot name
 BLACK = "#1a1a1a"
-FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', sans-serif"  # fonts as wide as the one the layout was measured with, or narrower
+# Fonts as wide as the one the layout was measured with, or narrower
+FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', sans-serif"
 SERIES = "series"  # what belongs to series 3 is named series-3-0, series-3-1, ... by the drawing
 _TAG = re.compile(r"<[^>]*>")  # matplotlib escapes the < and > of all text and attributes
 _REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)")
 _FAMILY = re.compile(r"(font-family: |font: [^;\"]*?px )'[^;\"]*")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # what XML cannot hold
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+)  # what XML cannot hold
 _STROKE = re.compile(r"M0 0L(-?[0-9.]+) (-?[0-9.]+)")
 _LEGEND = "legend_1"
 
 
-def inlined(svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Sequence[str] = ()) -> str:
+def inlined(
+    svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Sequence[str] = ()
+) -> str:
     """SVG text for a page: small, in the text's colour, with names that start with `prefix`.
 
-    The legend is left out, because the page has one of its own, and so are the first `top` points of the height, in which it stood.
-    What belongs to a series is marked with `data-s`; `pictures` names the series of the embedded pictures, which bear no names.
+    The legend is left out, because the page has one of its own, and so are the first `top` points
+    of the height, in which it stood. What belongs to a series is marked with `data-s`; `pictures`
+    names the series of the embedded pictures, which bear no names.
 
     >>> drawing = b'<svg width="5pt" viewBox="0 0 5 4"><g id="series-1-0"><path style="fill: #0a0b0c"/></g></svg>'
     >>> print(inlined(drawing, "A <b>", "p-", top=1.0))
@@ -42,7 +48,12 @@ def inlined(svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Seq
     for node, name in zip(root.iter("image"), pictures):
         node.set("data-s", name)
         node.set("href", smaller(node.get("href", "")))
-    used = {match[1] or match[2] for node in root.iter() for value in node.attrib.values() for match in _REFERENCE.finditer(value)}
+    used = {
+        match[1] or match[2]
+        for node in root.iter()
+        for value in node.attrib.values()
+        for match in _REFERENCE.finditer(value)
+    }
     for node in root.iter():
         _shorten(node, used, prefix)
     for node in root.iter("g"):
@@ -51,22 +62,31 @@ def inlined(svg: bytes, title: str, prefix: str, top: float = 0.0, pictures: Seq
     left, _, width, height = (float(each) for each in root.get("viewBox", "0 0 1 1").split())
     inside = "".join(ElementTree.tostring(node, encoding="unicode") for node in root)
     style = f"stroke-linejoin:round;stroke-linecap:butt;font-family:{FONTS}"
-    box = " ".join(f"{each:.2f}".rstrip("0").rstrip(".") for each in (left, top, width, height - top))
+    box = " ".join(
+        f"{each:.2f}".rstrip("0").rstrip(".") for each in (left, top, width, height - top)
+    )
     return f'<svg viewBox="{box}" style="{escape(style)}" role="img" aria-label="{escape(title)}">{inside}</svg>'
 
 
 def standalone(svg: bytes) -> str:
-    """SVG text for a file of its own: black on white, because the ground of its viewer is not known.
+    """SVG text for a file of its own: black on white, because the ground of its viewer is not
+    known.
 
     >>> standalone(b'<?xml?><svg viewBox="0 0 5 4"><g style="fill: #0a0b0c"/></svg>')
     '<?xml?><svg viewBox="0 0 5 4"><rect width="100%" height="100%" fill="#ffffff"/><g style="fill: #1a1a1a"/></svg>'
     """
     text = _TAG.sub(lambda match: match.group().replace(INK, BLACK), tidied(svg))
-    return re.sub(r"<svg[^>]*>", lambda match: match.group() + '<rect width="100%" height="100%" fill="#ffffff"/>', text, count=1)
+    return re.sub(
+        r"<svg[^>]*>",
+        lambda match: match.group() + '<rect width="100%" height="100%" fill="#ffffff"/>',
+        text,
+        count=1,
+    )
 
 
 def tidied(svg: bytes) -> str:
-    """SVG text with shorter numbers (a hundredth of a point is enough), common fonts and no empty metadata.
+    """SVG text with shorter numbers (a hundredth of a point is enough), common fonts and no empty
+    metadata.
 
     >>> tidied(b'<svg><path d="M 1.23456 2.5"/></svg>')
     '<svg><path d="M 1.23 2.5"/></svg>'
@@ -77,14 +97,17 @@ def tidied(svg: bytes) -> str:
     def shorten(match: re.Match[str]) -> str:
         tag = match.group()
         if "data:" not in tag:  # an embedded picture
-            tag = _NUMBER.sub(lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), tag)
+            tag = _NUMBER.sub(
+                lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), tag
+            )
         return _FAMILY.sub(rf"\1{FONTS}", tag)
 
     return _TAG.sub(shorten, text)
 
 
 def smaller(picture: str) -> str:
-    """A PNG picture in a data URI with 16 colours, which is enough for scattered points of one colour: a fraction of the size.
+    """A PNG picture in a data URI with 16 colours, which is enough for scattered points of one
+    colour: a fraction of the size.
 
     >>> out = io.BytesIO()
     >>> PIL.Image.new("RGBA", (64, 64), (0, 114, 178, 60)).save(out, "png")
@@ -94,7 +117,11 @@ def smaller(picture: str) -> str:
     head, _, body = picture.partition("base64,")
     if head != "data:image/png;":
         return picture
-    reduced = PIL.Image.open(io.BytesIO(base64.b64decode(body))).convert("RGBA").quantize(16, PIL.Image.Quantize.FASTOCTREE)
+    reduced = (
+        PIL.Image.open(io.BytesIO(base64.b64decode(body)))
+        .convert("RGBA")
+        .quantize(16, PIL.Image.Quantize.FASTOCTREE)
+    )
     out = io.BytesIO()
     reduced.save(out, "png", optimize=True)
     return f"{head}base64,{base64.b64encode(out.getvalue()).decode()}"
@@ -118,7 +145,11 @@ def _shorten(node: ElementTree.Element, used: set[str], prefix: str) -> None:
         node.set("data-s", rest.partition("-")[0])
     for key, value in list(node.attrib.items()):
         if key == "style":
-            parts = [part.strip().replace(": ", ":") for part in value.split(";") if "font-family" not in part]
+            parts = [
+                part.strip().replace(": ", ":")
+                for part in value.split(";")
+                if "font-family" not in part
+            ]
             value = ";".join(parts).replace(INK, "currentColor")
             value = re.sub(r"font:([0-9.]+px)[^;]*", r"font-size:\1", value)
         elif key == "d":
@@ -139,7 +170,13 @@ def _shorten(node: ElementTree.Element, used: set[str], prefix: str) -> None:
 def _hoist(node: ElementTree.Element) -> None:
     """Marks that all look the same say so once."""
     styles = {child.get("style") for child in node}
-    if len(node) > 1 and len(styles) == 1 and None not in styles and not node.get("style") and all(each.tag == "use" for each in node):
+    if (
+        len(node) > 1
+        and len(styles) == 1
+        and None not in styles
+        and not node.get("style")
+        and all(each.tag == "use" for each in node)
+    ):
         node.set("style", node[0].attrib["style"])
         for child in node:
             del child.attrib["style"]
@@ -159,15 +196,25 @@ def _flatten(node: ElementTree.Element) -> None:
 
 
 def _together(nodes: list[ElementTree.Element]) -> list[ElementTree.Element]:
-    """Three or more marks in a row that look the same become one group, and the small ticks of an axis one path."""
+    """Three or more marks in a row that look the same become one group, and the small ticks of an
+    axis one path.
+    """
     out: list[ElementTree.Element] = []
     known = {path.get("id"): path for node in nodes if node.tag == "defs" for path in node}
-    for (tag, style, mark), run in itertools.groupby(nodes, key=lambda node: (node.tag, node.get("style"), node.get("href"))):
+    for (tag, style, mark), run in itertools.groupby(
+        nodes, key=lambda node: (node.tag, node.get("style"), node.get("href"))
+    ):
         some = list(run)
         if tag == "use" and style and len(some) > 2:
-            stroke = _STROKE.fullmatch(known[mark[1:]].get("d", "")) if mark and mark[1:] in known else None
+            stroke = (
+                _STROKE.fullmatch(known[mark[1:]].get("d", ""))
+                if mark and mark[1:] in known
+                else None
+            )
             if stroke:  # every `use` costs a browser several nodes
-                places = "".join(f"M{node.get('x')} {node.get('y')}l{stroke[1]} {stroke[2]}" for node in some)
+                places = "".join(
+                    f"M{node.get('x')} {node.get('y')}l{stroke[1]} {stroke[2]}" for node in some
+                )
                 some = [ElementTree.Element("path", d=places, style=style)]
             else:
                 group = ElementTree.Element("g")

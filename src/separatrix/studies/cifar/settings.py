@@ -5,10 +5,11 @@ import math
 
 from separatrix.data import available, load
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
-from separatrix.tasks.images import SHAPES
 from separatrix.tasks.data_source import check_source
+from separatrix.tasks.images import SHAPES
 
-# Pooling after each hidden layer of a convolutional network, by the number of layers with weights (the readout is one of them).
+# Pooling after each hidden layer of a convolutional network, by the number of layers with weights
+# (the readout is one of them).
 POOLS = {2: (2,), 4: (2, 1, 2), 6: (1, 2, 1, 1, 2)}
 PAPER = {"epochs": 125}
 
@@ -17,9 +18,11 @@ PAPER = {"epochs": 125}
 class CifarSettings:
     """What the study varies.
 
-    `depths` count layers with weights, as the paper does: 2 is one hidden layer. `source` is a data set, or "auto": CIFAR-10 where it is
-    in the data folder, else the embedded digits. Training takes `epochs` passes over its images, but `most_steps` steps at most (0: no limit),
-    so that a scale that is quick with few images is so with many. `control` runs the widest networks of the first depth on permuted pixels as well.
+    `depths` count layers with weights, as the paper does: 2 is one hidden layer. `source` is a data
+    set, or "auto": CIFAR-10 where it is in the data folder, else the embedded digits. Training
+    takes `epochs` passes over its images, but `most_steps` steps at most (0: no limit), so that a
+    scale that is quick with few images is so with many. `control` runs the widest networks of the
+    first depth on permuted pixels as well.
 
     >>> CifarSettings(depths=(3,))
     Traceback (most recent call last):
@@ -46,7 +49,9 @@ class CifarSettings:
             check_source("cifar", self.source)
         for depth in self.depths:
             if depth not in POOLS:
-                raise ParameterError("cifar", "depths", f"among {', '.join(map(str, POOLS))}", depth)
+                raise ParameterError(
+                    "cifar", "depths", f"among {', '.join(map(str, POOLS))}", depth
+                )
         for name in ("cnn_widths", "fcn_widths"):
             for width in getattr(self, name):
                 check_integer("cifar", name, width, 1)
@@ -73,20 +78,29 @@ class CifarSettings:
         return SHAPES[self.chosen_source()]
 
     def steps(self) -> int:
-        """The steps of training: as many rows as `epochs` passes over the training images hold, and `most_steps` at most.
+        """The steps of training: as many rows as `epochs` passes over the training images hold, and
+        `most_steps` at most.
 
         >>> CifarSettings(source="embedded-digits").steps(), CifarSettings(source="embedded-digits", most_steps=100).steps()
         (487, 100)
         """
-        wanted = max(1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch))
+        wanted = max(
+            1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch)
+        )
         return min(wanted, self.most_steps or wanted)
 
     def outside(self) -> str:
         """How these settings differ from what the paper says; empty where they do not."""
-        parts = [] if self.chosen_source() == "cifar10" else [f"the images of {self.chosen_source()} instead of CIFAR-10"]
+        parts = (
+            []
+            if self.chosen_source() == "cifar10"
+            else [f"the images of {self.chosen_source()} instead of CIFAR-10"]
+        )
         passes = self.epochs
         if self.most_steps:
-            passes = min(passes, self.most_steps * self.batch / len(load(self.chosen_source()).train_y))
+            passes = min(
+                passes, self.most_steps * self.batch / len(load(self.chosen_source()).train_y)
+            )
         if passes != PAPER["epochs"]:
             parts.append(f"{passes:.2g} epochs instead of {PAPER['epochs']}")
         if set(self.depths) != set(POOLS):
@@ -97,7 +111,13 @@ class CifarSettings:
 SCALES = {
     "quick": CifarSettings(),
     "laptop": CifarSettings(
-        depths=(2, 4, 6), cnn_widths=(2, 4, 8, 16), fcn_widths=(4, 16, 64, 256), seeds=5, epochs=40, most_steps=1000, times=8
+        depths=(2, 4, 6),
+        cnn_widths=(2, 4, 8, 16),
+        fcn_widths=(4, 16, 64, 256),
+        seeds=5,
+        epochs=40,
+        most_steps=1000,
+        times=8,
     ),
     "full": CifarSettings(
         depths=(2, 4, 6),

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
-from separatrix.studies.cifar.verdicts import CNN_AHEAD, cnn_ahead
-from separatrix.studies.cifar.trials import Cell, Measured, cells, measure_all, sweep_of
 from separatrix.studies.cifar.settings import SCALES, CifarSettings
+from separatrix.studies.cifar.trials import Cell, Measured, cells, measure_all, sweep_of
+from separatrix.studies.cifar.verdicts import CNN_AHEAD, cnn_ahead
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
 from separatrix.studies.seeds import accuracy_over_seeds
 from separatrix.studies.study import Study
@@ -32,43 +32,91 @@ class CifarStudy(Study[CifarSettings]):
     def conclude(self, lab: Lab, settings: CifarSettings) -> Outcome:
         found, chance = measure_all(lab, settings)
         finding = cnn_ahead(settings, found, chance)
-        return Outcome((finding,), (_figure(settings, found, chance),), (_table(settings, found, chance),), _notes(settings))
+        return Outcome(
+            (finding,),
+            (_figure(settings, found, chance),),
+            (_table(settings, found, chance),),
+            _notes(settings),
+        )
 
 
 def _figure(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> Figure:
     series = []
     for network in ("CNN", "FCN"):
         for depth in s.depths:
-            mine = [each for cell, each in found.items() if (cell.network, cell.depth, cell.permuted) == (network, depth, False)]
+            mine = [
+                each
+                for cell, each in found.items()
+                if (cell.network, cell.depth, cell.permuted) == (network, depth, False)
+            ]
             mine.sort(key=lambda each: each.parameters)
             intervals = [accuracy_over_seeds(each.accuracy) for each in mine]
             if mine:
-                series.append(Series(
-                    f"{network}, depth {depth}", tuple(each.parameters for each in mine), tuple(i.estimate for i in intervals),
-                    tuple(i.low for i in intervals), tuple(i.high for i in intervals), seeds=tuple(i.count for i in intervals),
-                ))  # fmt: skip
+                series.append(
+                    Series(
+                        f"{network}, depth {depth}",
+                        tuple(each.parameters for each in mine),
+                        tuple(i.estimate for i in intervals),
+                        tuple(i.low for i in intervals),
+                        tuple(i.high for i in intervals),
+                        seeds=tuple(i.count for i in intervals),
+                    )
+                )
     counts = [each.parameters for each in found.values()] or [1, 10]
-    series.append(Series("best constant answer", (min(counts), max(counts)), (chance, chance), role="baseline"))
+    series.append(
+        Series(
+            "best constant answer", (min(counts), max(counts)), (chance, chance), role="baseline"
+        )
+    )
     caption = (
         f"Test accuracy on {s.chosen_source()}, mean over seeds with 95 % intervals. The paper says: CNNs have a clear advantage over FCNs, "
         "regardless of the number of parameters."
     )
-    return Figure("figure1", "Accuracy against parameters", Axis("parameters", log=True), Axis("test accuracy"), tuple(series), caption)
+    return Figure(
+        "figure1",
+        "Accuracy against parameters",
+        Axis("parameters", log=True),
+        Axis("test accuracy"),
+        tuple(series),
+        caption,
+    )
 
 
 def _table(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> TableData:
     rows = []
     for cell in cells(s):
         if (each := found.get(cell)) is not None:
-            test, train = accuracy_over_seeds(each.accuracy), accuracy_over_seeds(each.train_accuracy)
-            rows.append((
-                cell.network, cell.depth, cell.width, "permuted" if cell.permuted else "as they are", each.parameters, each.flops,
-                *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in (test, train)), test.count, round(chance, 4), round(each.seconds, 3),
-            ))  # fmt: skip
+            test, train = (
+                accuracy_over_seeds(each.accuracy),
+                accuracy_over_seeds(each.train_accuracy),
+            )
+            rows.append(
+                (
+                    cell.network,
+                    cell.depth,
+                    cell.width,
+                    "permuted" if cell.permuted else "as they are",
+                    each.parameters,
+                    each.flops,
+                    *(f"{i.estimate:.3f} [{i.low:.3f}, {i.high:.3f}]" for i in (test, train)),
+                    test.count,
+                    round(chance, 4),
+                    round(each.seconds, 3),
+                )
+            )
     columns = (
-        "network", "depth", "width", "pixels", "parameters", "FLOPs a forward pass", "test accuracy (95 %)", "accuracy on the last batch",
-        "seeds", "constant answer", "seconds a trial",
-    )  # fmt: skip
+        "network",
+        "depth",
+        "width",
+        "pixels",
+        "parameters",
+        "FLOPs a forward pass",
+        "test accuracy (95 %)",
+        "accuracy on the last batch",
+        "seeds",
+        "constant answer",
+        "seconds a trial",
+    )
     return TableData("accuracy", "Test accuracies", columns, tuple(rows))
 
 

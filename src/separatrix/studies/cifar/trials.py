@@ -16,7 +16,8 @@ from separatrix.tasks import ImageTask
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One point of the figure: the network, its depth (layers with weights) and width, and whether pixels are permuted.
+    """One point of the figure: the network, its depth (layers with weights) and width, and whether
+    pixels are permuted.
 
     >>> Cell("CNN", 2, 8).permuted
     False
@@ -35,8 +36,15 @@ def cells(s: CifarSettings) -> list[Cell]:
     12
     """
     families = (("CNN", s.cnn_widths), ("FCN", s.fcn_widths))
-    out = [Cell(name, depth, width) for name, widths in families for depth in s.depths for width in widths]
-    return out + [Cell(name, s.depths[0], max(widths), True) for name, widths in families if s.control]
+    out = [
+        Cell(name, depth, width)
+        for name, widths in families
+        for depth in s.depths
+        for width in widths
+    ]
+    return out + [
+        Cell(name, s.depths[0], max(widths), True) for name, widths in families if s.control
+    ]
 
 
 def classes_of(s: CifarSettings) -> int:
@@ -49,7 +57,8 @@ def classes_of(s: CifarSettings) -> int:
 
 
 def network_of(s: CifarSettings, cell: Cell) -> Network:
-    """A network of the figure. Convolutions are 3x3 around the image's edges; pooling averages 2x2 positions.
+    """A network of the figure. Convolutions are 3x3 around the image's edges; pooling averages 2x2
+    positions.
 
     >>> s = CifarSettings(source="cifar10")
     >>> [network_of(s, Cell(name, 4, 8)).parameter_count((32, 32, 3)) for name in ("CNN", "FCN")]
@@ -58,7 +67,9 @@ def network_of(s: CifarSettings, cell: Cell) -> Network:
     common: dict[str, Any] = {"outputs": classes_of(s), "offset": True, "depth": cell.depth - 1}
     if cell.network == "CNN":
         pools = POOLS[cell.depth]
-        return CNN(3, cell.width, border="wrap", pool=pools if len(pools) > 1 else pools[0], **common)
+        return CNN(
+            3, cell.width, border="wrap", pool=pools if len(pools) > 1 else pools[0], **common
+        )
     return FCN(cell.width, **common)
 
 
@@ -72,7 +83,10 @@ def trials_of(s: CifarSettings, cell: Cell) -> list[Trial]:
     learner = Learner(s.rate, s.steps(), oracle="online", batch=s.batch, optimizer="rmsprop")
     measure = Measure(("risk", "train_risk"), test=s.test, times=s.times)
     network = network_of(s, cell)
-    return [Trial(task, network, learner, 0, seed, measure, s.precision) for seed in seeds_from(s.seed, s.seeds)]
+    return [
+        Trial(task, network, learner, 0, seed, measure, s.precision)
+        for seed in seeds_from(s.seed, s.seeds)
+    ]
 
 
 def sweep_of(s: CifarSettings) -> Sweep:
@@ -100,7 +114,9 @@ class Measured:
 
 
 def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[Cell, Measured], float]:
-    """Run everything; the cells with at least two finished seeds, and the accuracy of the best constant answer."""
+    """Run everything; the cells with at least two finished seeds, and the accuracy of the best
+    constant answer.
+    """
     rows = {row["trial"]: row for row in lab.run(sweep_of(s), "cifar").arrow.to_pylist()}
     chance = 1.0 - ImageTask(s.chosen_source(), classes_of(s)).baselines()["constant"]
 
@@ -113,7 +129,10 @@ def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[Cell, Measured], fl
         if len(mine) >= 2:
             network = network_of(s, cell)
             found[cell] = Measured(
-                network.parameter_count(s.shape), network.flops(s.shape), np.array([accuracy(row["risk"]) for row in mine]),
-                np.array([accuracy(row["train_risk"]) for row in mine]), float(np.mean([row["run.seconds"] for row in mine])),
-            )  # fmt: skip
+                network.parameter_count(s.shape),
+                network.flops(s.shape),
+                np.array([accuracy(row["risk"]) for row in mine]),
+                np.array([accuracy(row["train_risk"]) for row in mine]),
+                float(np.mean([row["run.seconds"] for row in mine])),
+            )
     return found, chance

@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from separatrix.inference import Interval
-from separatrix.studies.dial.verdicts import label_gap, ladder, locality_share, needed, paired
-from separatrix.studies.dial.trials import Cell, Results, network_of, trial_of
 from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialSettings, Place
+from separatrix.studies.dial.trials import Cell, Results, network_of, trial_of
+from separatrix.studies.dial.verdicts import label_gap, ladder, locality_share, needed, paired
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.seeds import accuracy_over_seeds, mean_over_seeds
 from separatrix.tasks.images import SHAPES
 
 STEPS = {"locality": ("FCN", "LCN"), "sharing": ("LCN", "CNN"), "both": ("FCN", "CNN")}
-OTHER_WAY = {"sharing first": ("FCN", "shared, whole field"), "then locality": ("shared, whole field", "CNN")}
+OTHER_WAY = {
+    "sharing first": ("FCN", "shared, whole field"),
+    "then locality": ("shared, whole field", "CNN"),
+}
 
 
 def chance_of(s: DialSettings, source: str) -> float:
@@ -35,7 +38,9 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
             for depth in sorted(set(s.depths)):
                 named = [(name, results.corner(source, depth, name)) for name in CORNERS]
                 points = [
-                    (n, accuracy_over_seeds(a)) for n, p in named if p is not None and (a := results.accuracy(p, permuted)) is not None
+                    (n, accuracy_over_seeds(a))
+                    for n, p in named
+                    if p is not None and (a := results.accuracy(p, permuted)) is not None
                 ]
                 if points:
                     label = f"{depth} hidden layer{'s' if depth > 1 else ''}{', permuted pixels' if permuted else ''}"
@@ -45,7 +50,14 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
             f"windows share their weights. Networks of one depth have equally many hidden units. The best constant answer has {chance_of(s, source):.3f}."
         )
         out.append(
-            Figure(f"decomposition-{source}", f"From FCN to CNN: {source}", Axis("network"), Axis("test accuracy"), tuple(series), caption)
+            Figure(
+                f"decomposition-{source}",
+                f"From FCN to CNN: {source}",
+                Axis("network"),
+                Axis("test accuracy"),
+                tuple(series),
+                caption,
+            )
         )
     return out
 
@@ -59,11 +71,15 @@ def label_figures(s: DialSettings, results: Results) -> list[Figure]:
             place = results.corner(source, 1, name)
             rungs = {} if place is None else ladder(s, results, place)
             if rungs:
-                series.append(_series(name, [(labels, accuracy_over_seeds(a)) for labels, a in rungs.items()]))
+                series.append(
+                    _series(name, [(labels, accuracy_over_seeds(a)) for labels, a in rungs.items()])
+                )
         most, target = s.labels(source), s.accuracy_target(source)
         ends = (most[0], most[-1])
         series.append(Series(f"target {target:g}", ends, (target, target), role="bound"))
-        series.append(Series("best constant answer", ends, (chance_of(s, source),) * 2, role="baseline"))
+        series.append(
+            Series("best constant answer", ends, (chance_of(s, source),) * 2, role="baseline")
+        )
         caption = f"One hidden layer on {source}; mean over seeds with 95 % intervals. The price of an accuracy is read where a line crosses the target."
         out.append(
             Figure(
@@ -82,21 +98,44 @@ def maps(s: DialSettings, results: Results) -> list[Heatmap]:
     """Accuracy over receptive field and groups, on pixels in order and on permuted ones."""
     out = []
     for source in s.chosen_sources():
-        side, here = SHAPES[source][0], [place for place in s.places() if (place.source, place.depth) == (source, 1)]
-        fields, sets = (tuple(sorted({getattr(place, part) for place in here})) for part in ("field", "groups"))
+        side, here = (
+            SHAPES[source][0],
+            [place for place in s.places() if (place.source, place.depth) == (source, 1)],
+        )
+        fields, sets = (
+            tuple(sorted({getattr(place, part) for place in here})) for part in ("field", "groups")
+        )
         for permuted in (False, True):
-            grid = [[results.accuracy(Place(source, 1, field, groups), permuted) for field in fields] for groups in sets]
-            known = [[None if each is None else accuracy_over_seeds(each) for each in row] for row in grid]
+            grid = [
+                [results.accuracy(Place(source, 1, field, groups), permuted) for field in fields]
+                for groups in sets
+            ]
+            known = [
+                [None if each is None else accuracy_over_seeds(each) for each in row]
+                for row in grid
+            ]
             title = f"{source}, {'permuted pixels' if permuted else 'pixels in order'}"
             caption = (
                 "Test accuracy with all labels and its 95 % interval, the higher the darker; one hidden layer, equally many units in every cell. Lower left "
                 f"the CNN, upper left the LCN, upper right the FCN. A field of {side} is the whole image."
             )
-            out.append(Heatmap(
-                f"map-{source}{'-permuted' if permuted else ''}", title, Axis("receptive field (pixels a side)"), Axis("sets of weights along an axis"),
-                Axis("test accuracy"), fields, sets, tuple(tuple(None if i is None else i.estimate for i in row) for row in known),
-                tuple(tuple("not run" if i is None else shown(i) for i in row) for row in known), tuple((False,) * len(row) for row in known), caption,
-            ))  # fmt: skip
+            out.append(
+                Heatmap(
+                    f"map-{source}{'-permuted' if permuted else ''}",
+                    title,
+                    Axis("receptive field (pixels a side)"),
+                    Axis("sets of weights along an axis"),
+                    Axis("test accuracy"),
+                    fields,
+                    sets,
+                    tuple(tuple(None if i is None else i.estimate for i in row) for row in known),
+                    tuple(
+                        tuple("not run" if i is None else shown(i) for i in row) for row in known
+                    ),
+                    tuple((False,) * len(row) for row in known),
+                    caption,
+                )
+            )
     return out
 
 
@@ -108,15 +147,44 @@ def accuracy_table(s: DialSettings, results: Results) -> TableData:
         shape = SHAPES[place.source]
         recipe = results.recipes[Cell(place, cell.permuted)].option
         stop = round(recipe.moment * s.steps / s.times)
-        rows.append((
-            place.source, place.depth, place.name, place.field, place.groups, "permuted" if cell.permuted else "in order",
-            cell.labels or s.all_labels(place.source), shown(accuracy_over_seeds(found.accuracy)), shown(accuracy_over_seeds(found.last)), len(found.accuracy),
-            round(chance_of(s, place.source), 4), recipe.rate, stop, network.parameter_count(shape), network.flops(shape), round(found.seconds, 3),
-        ))  # fmt: skip
+        rows.append(
+            (
+                place.source,
+                place.depth,
+                place.name,
+                place.field,
+                place.groups,
+                "permuted" if cell.permuted else "in order",
+                cell.labels or s.all_labels(place.source),
+                shown(accuracy_over_seeds(found.accuracy)),
+                shown(accuracy_over_seeds(found.last)),
+                len(found.accuracy),
+                round(chance_of(s, place.source), 4),
+                recipe.rate,
+                stop,
+                network.parameter_count(shape),
+                network.flops(shape),
+                round(found.seconds, 3),
+            )
+        )
     columns = (
-        "data", "depth", "network", "field", "groups an axis", "pixels", "labels", "test accuracy (95 %)", "at the last step", "seeds", "constant answer",
-        "rate", "stopped after", "parameters", "FLOPs a forward pass", "seconds a trial",
-    )  # fmt: skip
+        "data",
+        "depth",
+        "network",
+        "field",
+        "groups an axis",
+        "pixels",
+        "labels",
+        "test accuracy (95 %)",
+        "at the last step",
+        "seeds",
+        "constant answer",
+        "rate",
+        "stopped after",
+        "parameters",
+        "FLOPs a forward pass",
+        "seconds a trial",
+    )
     return TableData("accuracy", "Test accuracies", columns, tuple(rows))
 
 
@@ -125,31 +193,68 @@ def decomposition_table(s: DialSettings, results: Results) -> TableData:
     rows = []
     for source, depth in results.complete(s):
         share = locality_share(results, source, depth)
-        ways = STEPS | (OTHER_WAY if results.corner(source, depth, "shared, whole field") is not None else {})
+        ways = STEPS | (
+            OTHER_WAY if results.corner(source, depth, "shared, whole field") is not None else {}
+        )
         for step, (worse, better) in ways.items():
             gain = mean_over_seeds(paired(results, source, depth, better, worse))
             hidden = mean_over_seeds(paired(results, source, depth, better, worse, permuted=True))
             labels = label_gap(s, results, source, worse, better) if depth == 1 else None
-            part = "" if step != "locality" else shown(share) if share is not None else "no lead to divide"
-            rows.append((
-                source, depth, step, f"{worse} to {better}", shown(gain), part, shown(hidden), "" if labels is None else factor(labels), gain.count,
-            ))  # fmt: skip
+            part = (
+                ""
+                if step != "locality"
+                else shown(share)
+                if share is not None
+                else "no lead to divide"
+            )
+            rows.append(
+                (
+                    source,
+                    depth,
+                    step,
+                    f"{worse} to {better}",
+                    shown(gain),
+                    part,
+                    shown(hidden),
+                    "" if labels is None else factor(labels),
+                    gain.count,
+                )
+            )
     columns = (
-        "data", "depth", "step", "networks", "accuracy gained (95 %)", "share of the CNN's lead", "gained on permuted pixels", "labels saved, a factor", "seeds",
-    )  # fmt: skip
-    return TableData("decomposition", "How much is locality, how much is sharing", columns, tuple(rows))
+        "data",
+        "depth",
+        "step",
+        "networks",
+        "accuracy gained (95 %)",
+        "share of the CNN's lead",
+        "gained on permuted pixels",
+        "labels saved, a factor",
+        "seeds",
+    )
+    return TableData(
+        "decomposition", "How much is locality, how much is sharing", columns, tuple(rows)
+    )
 
 
 def price_table(s: DialSettings, results: Results) -> TableData:
     """The labels at which each corner passes the target accuracy."""
     rows = [
-        (source, name, s.accuracy_target(source), price(each.interval(), s.labels(source)), each.seeds)
+        (
+            source,
+            name,
+            s.accuracy_target(source),
+            price(each.interval(), s.labels(source)),
+            each.seeds,
+        )
         for source in s.chosen_sources()
         for name in (*CORNERS, "shared, whole field")
         if (each := needed(s, results, source, name)) is not None
     ]
     return TableData(
-        "labels", "Labels that an accuracy costs, one hidden layer", ("data", "network", "accuracy", "labels (95 %)", "seeds"), tuple(rows)
+        "labels",
+        "Labels that an accuracy costs, one hidden layer",
+        ("data", "network", "accuracy", "labels (95 %)", "seeds"),
+        tuple(rows),
     )
 
 
@@ -172,7 +277,11 @@ def factor(ratio: Interval) -> str:
         return f"{ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]"
     if ratio.low > 0:
         return f"at least {ratio.low:.3g}"
-    return f"at most {ratio.high:.3g}" if math.isfinite(ratio.high) else "unknown: the ladder does not reach"
+    return (
+        f"at most {ratio.high:.3g}"
+        if math.isfinite(ratio.high)
+        else "unknown: the ladder does not reach"
+    )
 
 
 def price(labels: Interval, rungs: list[int]) -> str:
@@ -184,12 +293,20 @@ def price(labels: Interval, rungs: list[int]) -> str:
     if labels.low > 0 and math.isfinite(labels.high):
         return f"{labels.estimate:.0f} [{labels.low:.0f}, {labels.high:.0f}]"
     if math.isinf(labels.high):
-        return f"more than {min(labels.low, rungs[-1]):.0f}" if labels.low > 0 else "unknown: the ladder does not tell"
+        return (
+            f"more than {min(labels.low, rungs[-1]):.0f}"
+            if labels.low > 0
+            else "unknown: the ladder does not tell"
+        )
     return f"at most {max(labels.high, rungs[0]):.0f}"
 
 
 def _series(label: str, points: Sequence[tuple[Any, Interval]]) -> Series:
     return Series(
-        label, tuple(x for x, _ in points), tuple(i.estimate for _, i in points), tuple(i.low for _, i in points), tuple(i.high for _, i in points),
+        label,
+        tuple(x for x, _ in points),
+        tuple(i.estimate for _, i in points),
+        tuple(i.low for _, i in points),
+        tuple(i.high for _, i in points),
         seeds=tuple(i.count for _, i in points),
-    )  # fmt: skip
+    )

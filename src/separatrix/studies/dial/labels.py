@@ -1,8 +1,9 @@
 """How many labels an accuracy costs: a ladder of label counts, read between its rungs.
 
-Seeds lie much closer together than rungs do, so that counting successes rung by rung would know no more than the spacing of the ladder. Here
-the mean accuracy is interpolated, linearly in the logarithm of the number of labels; the error of each rung's mean, Student's for its few
-seeds, is carried through by drawing.
+Seeds lie much closer together than rungs do, so that counting successes rung by rung would know no
+more than the spacing of the ladder. Here the mean accuracy is interpolated, linearly in the
+logarithm of the number of labels; the error of each rung's mean, Student's for its few seeds, is
+carried through by drawing.
 """
 
 import dataclasses
@@ -19,7 +20,8 @@ METHOD = "interpolated ladder, Student's t at each rung"
 
 @dataclasses.dataclass(frozen=True)
 class Needed:
-    """The labels at which the mean accuracy passes a target, as logarithms: the estimate, and draws that carry its error.
+    """The labels at which the mean accuracy passes a target, as logarithms: the estimate, and draws
+    that carry its error.
 
     Minus infinity says "below the first rung", infinity "above the last".
 
@@ -38,7 +40,8 @@ class Needed:
 
 
 def labels_needed(ladder: Mapping[int, np.ndarray], target: float, stream: int = 0) -> Needed:
-    """The labels at which the mean accuracy over seeds passes `target`, from accuracies by number of labels.
+    """The labels at which the mean accuracy over seeds passes `target`, from accuracies by number
+    of labels.
 
     >>> accuracy = {100: np.array([0.39, 0.41]), 1000: np.array([0.59, 0.61])}
     >>> print(f"{labels_needed(accuracy, 0.5).interval().estimate:.0f}", labels_needed(accuracy, 0.7).log_labels)
@@ -47,19 +50,29 @@ def labels_needed(ladder: Mapping[int, np.ndarray], target: float, stream: int =
     rungs = sorted(ladder)
     if len(rungs) < 2 or any(np.size(ladder[rung]) < 2 for rung in rungs):
         raise ParameterError(
-            "labels_needed", "ladder", "at least two rungs of at least two seeds each", {r: np.size(ladder[r]) for r in rungs}
+            "labels_needed",
+            "ladder",
+            "at least two rungs of at least two seeds each",
+            {r: np.size(ladder[r]) for r in rungs},
         )
     means = np.array([np.mean(ladder[rung]) for rung in rungs])
-    errors = np.array([np.std(ladder[rung], ddof=1) / np.sqrt(np.size(ladder[rung])) for rung in rungs])
+    errors = np.array(
+        [np.std(ladder[rung], ddof=1) / np.sqrt(np.size(ladder[rung])) for rung in rungs]
+    )
     rng = np.random.default_rng([stream, len(rungs)])
     tails = np.stack([rng.standard_t(np.size(ladder[rung]) - 1, DRAWS) for rung in rungs], axis=1)
     seeds = min(np.size(ladder[rung]) for rung in rungs)
     logs = np.log(np.array(rungs, float))
-    return Needed(float(_crossing(logs, means[None], target)[0]), _crossing(logs, means + errors * tails, target), seeds)
+    return Needed(
+        float(_crossing(logs, means[None], target)[0]),
+        _crossing(logs, means + errors * tails, target),
+        seeds,
+    )
 
 
 def label_ratio(more: Needed, fewer: Needed) -> Interval:
-    """How many times more labels the first needs; one-sided where a ladder does not reach, 0 to infinity where neither does.
+    """How many times more labels the first needs; one-sided where a ladder does not reach, 0 to
+    infinity where neither does.
 
     >>> error = np.linspace(-0.1, 0.1, 101)
     >>> more, fewer = Needed(np.log(1000.0), np.log(1000.0) + error, 6), Needed(np.log(100.0), np.log(100.0) - error, 6)
@@ -71,14 +84,18 @@ def label_ratio(more: Needed, fewer: Needed) -> Interval:
         gaps = more.draws - fewer.draws
         middle = more.log_labels - fewer.log_labels
     unknown = np.isnan(gaps)  # both beyond the same end: anything is possible
-    low, high = np.exp(_quantiles(np.where(unknown, -np.inf, gaps), np.where(unknown, np.inf, gaps)))
+    low, high = np.exp(
+        _quantiles(np.where(unknown, -np.inf, gaps), np.where(unknown, np.inf, gaps))
+    )
     estimate = float(np.exp(middle)) if np.isfinite(middle) else float("nan")
     return Interval(estimate, float(low), float(high), 0.95, METHOD, min(more.seeds, fewer.seeds))
 
 
 def _crossing(logs: np.ndarray, means: np.ndarray, target: float) -> np.ndarray:
     """Where each row of means first reaches the target, between the rungs around it."""
-    rising = np.maximum.accumulate(means, axis=1)  # more labels do not hurt: a fall between rungs is noise
+    rising = np.maximum.accumulate(
+        means, axis=1
+    )  # more labels do not hurt: a fall between rungs is noise
     reached = rising >= target
     first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(logs))
     at = np.clip(first, 1, len(logs) - 1)
@@ -91,4 +108,6 @@ def _crossing(logs: np.ndarray, means: np.ndarray, target: float) -> np.ndarray:
 
 def _quantiles(lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
     # Order statistics, because infinite draws cannot be interpolated.
-    return float(np.quantile(lower, 0.025, method="lower")), float(np.quantile(upper, 0.975, method="higher"))
+    return float(np.quantile(lower, 0.025, method="lower")), float(
+        np.quantile(upper, 0.975, method="higher")
+    )

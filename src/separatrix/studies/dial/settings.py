@@ -1,19 +1,23 @@
-"""The settings of the study `dial` at its three scales, and the places of the dial on each data set."""
+"""The settings of the study `dial` at its three scales, and the places of the dial on each data
+set.
+"""
 
 import dataclasses
 
 from separatrix.data import available, load
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 from separatrix.studies.dial.task import CLASSES, pool_size
-from separatrix.tasks.images import SHAPES
 from separatrix.tasks.data_source import check_source
+from separatrix.tasks.images import SHAPES
 
 
 @dataclasses.dataclass(frozen=True)
 class Geometry:
-    """How the dial lies over the images of a data set: a window every `stride` pixels around the edge, its sides, and the groups along an axis.
+    """How the dial lies over the images of a data set: a window every `stride` pixels around the
+    edge, its sides, and the groups along an axis.
 
-    `labels` are the rungs below all labels; `target` is the accuracy whose price in labels is asked for.
+    `labels` are the rungs below all labels; `target` is the accuracy whose price in labels is asked
+    for.
 
     >>> GEOMETRIES["cifar10"].windows(32)
     8
@@ -41,7 +45,8 @@ GEOMETRIES = {
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Place:
-    """One place of the dial: the data set, the hidden layers, the side of a window and the groups along an axis that share weights.
+    """One place of the dial: the data set, the hidden layers, the side of a window and the groups
+    along an axis that share weights.
 
     >>> Place("cifar10", 1, 32, 8).name, Place("cifar10", 1, 6, 8).name, Place("cifar10", 1, 6, 1).name, Place("cifar10", 1, 12, 2).name
     ('FCN', 'LCN', 'CNN', '')
@@ -80,10 +85,12 @@ CORNERS = ("FCN", "LCN", "CNN")
 class DialSettings:
     """What the study varies.
 
-    `sources` are data sets, or "auto": CIFAR-10 and MNIST where they are in the data folder, else the embedded digits. Every network
-    has `filters` units at every window, in each of its hidden layers. With `whole_map` every field and number of groups is run with one
-    hidden layer, otherwise the corners only; deeper networks are run at the corners FCN, LCN, CNN. `target` is the accuracy at which
-    labels are counted (0: the data set's own). `margin` is the difference in accuracy that counts as none.
+    `sources` are data sets, or "auto": CIFAR-10 and MNIST where they are in the data folder, else
+    the embedded digits. Every network has `filters` units at every window, in each of its hidden
+    layers. With `whole_map` every field and number of groups is run with one hidden layer,
+    otherwise the corners only; deeper networks are run at the corners FCN, LCN, CNN. `target` is
+    the accuracy at which labels are counted (0: the data set's own). `margin` is the difference in
+    accuracy that counts as none.
 
     >>> DialSettings(depths=(0,))
     Traceback (most recent call last):
@@ -110,8 +117,14 @@ class DialSettings:
         for name in self.sources:
             if name != "auto":
                 check_source("dial", name)
-        if not self.sources or (len(self.sources) > 1 and "auto" in self.sources) or len(set(self.sources)) < len(self.sources):
-            raise ParameterError("dial", "sources", "auto, or different names of data sets", self.sources)
+        if (
+            not self.sources
+            or (len(self.sources) > 1 and "auto" in self.sources)
+            or len(set(self.sources)) < len(self.sources)
+        ):
+            raise ParameterError(
+                "dial", "sources", "auto, or different names of data sets", self.sources
+            )
         for depth in self.depths:
             check_integer("dial", "depths", depth, 1, 6)
         for rate in self.rates:
@@ -145,7 +158,11 @@ class DialSettings:
         for source in self.chosen_sources():
             geometry, side = GEOMETRIES[source], SHAPES[source][0]
             for depth in sorted(set(self.depths)):
-                whole = [Place(source, depth, field, groups) for field in geometry.fields for groups in geometry.groups]
+                whole = [
+                    Place(source, depth, field, groups)
+                    for field in geometry.fields
+                    for groups in geometry.groups
+                ]
                 for place in whole:
                     wanted = bool(place.name) if depth == 1 else place.name in CORNERS
                     if wanted or (depth == 1 and self.whole_map):
@@ -186,12 +203,27 @@ class DialSettings:
 SCALES = {
     "quick": DialSettings(sources=("embedded-digits",)),
     "laptop": DialSettings(
-        sources=("embedded-digits", "embedded-photographs"), whole_map=True, rates=(0.001, 0.003, 0.01), steps=1000, test=1000, times=8, margin=0.01
+        sources=("embedded-digits", "embedded-photographs"),
+        whole_map=True,
+        rates=(0.001, 0.003, 0.01),
+        steps=1000,
+        test=1000,
+        times=8,
+        margin=0.01,
     ),
-    # 6 seeds on plain and 6 on permuted pixels are as many trials as 3 rates with 2 seeds on both, and as two rungs of labels: one
-    # batch size, so one program a place.
+    # 6 seeds on plain and 6 on permuted pixels are as many trials as 3 rates with 2 seeds on both,
+    # and as two rungs of labels: one batch size, so one program a place.
     "full": DialSettings(
-        depths=(1, 2, 3), whole_map=True, filters=32, tune_seeds=2, rates=(0.0003, 0.001, 0.003), steps=7000, batch=128, test=4000, times=10, margin=0.01,
+        depths=(1, 2, 3),
+        whole_map=True,
+        filters=32,
+        tune_seeds=2,
+        rates=(0.0003, 0.001, 0.003),
+        steps=7000,
+        batch=128,
+        test=4000,
+        times=10,
+        margin=0.01,
         precision="tf32",
     ),
-}  # fmt: skip
+}

@@ -1,18 +1,28 @@
-"""Study `dial`: how much of a convolutional network's lead on images is locality, how much is weight sharing?"""
+"""Study `dial`: how much of a convolutional network's lead on images is locality, how much is
+weight sharing?
+"""
 
 from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.dial import figures as f
-from separatrix.studies.dial.verdicts import CLAIMS, findings
-from separatrix.studies.dial.trials import Results, ladder_cells, measure_all, result_trials, tuning_cells, tuning_sweeps
 from separatrix.studies.dial.settings import SCALES, DialSettings
+from separatrix.studies.dial.trials import (
+    Results,
+    ladder_cells,
+    measure_all,
+    result_trials,
+    tuning_cells,
+    tuning_sweeps,
+)
+from separatrix.studies.dial.verdicts import CLAIMS, findings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study
 
 
 class DialStudy(Study[DialSettings]):
-    """From FCN through LCN to CNN on real images: receptive field and weight sharing, turned one at a time.
+    """From FCN through LCN to CNN on real images: receptive field and weight sharing, turned one at
+    a time.
 
     >>> DialStudy().name, len(DialStudy().claims)
     ('dial', 4)
@@ -20,25 +30,38 @@ class DialStudy(Study[DialSettings]):
 
     name = "dial"
     title = "The dial on images: how much is locality, how much is sharing?"
-    summary = (
-        "Accuracy and labels from FCN through LCN to CNN over receptive field and weight sharing, on real images and on permuted pixels"
-    )
+    summary = "Accuracy and labels from FCN through LCN to CNN over receptive field and weight sharing, on real images and on permuted pixels"
     claims = CLAIMS
     scales = SCALES
 
     def sweeps(self, settings: DialSettings) -> dict[str, Sweep]:
         s = settings
-        tuning = (trial for rates in tuning_sweeps(s).values() for sweep in rates.values() for trial in sweep)
+        tuning = (
+            trial
+            for rates in tuning_sweeps(s).values()
+            for sweep in rates.values()
+            for trial in sweep
+        )
         out = {"tuning": Sweep(tuple(tuning))}
         for number, part in enumerate([tuning_cells(s), *ladder_cells(s)]):
-            out[f"fewer labels {number}" if number else "all labels"] = Sweep(tuple(t for cell in part for t in result_trials(s, cell)))
+            out[f"fewer labels {number}" if number else "all labels"] = Sweep(
+                tuple(t for cell in part for t in result_trials(s, cell))
+            )
         return out
 
     def conclude(self, lab: Lab, settings: DialSettings) -> Outcome:
         s = settings
         results = measure_all(lab, s)
-        figures = (*f.accuracy_figures(s, results), *f.label_figures(s, results), *f.maps(s, results))
-        tables = (f.decomposition_table(s, results), f.price_table(s, results), f.accuracy_table(s, results))
+        figures = (
+            *f.accuracy_figures(s, results),
+            *f.label_figures(s, results),
+            *f.maps(s, results),
+        )
+        tables = (
+            f.decomposition_table(s, results),
+            f.price_table(s, results),
+            f.accuracy_table(s, results),
+        )
         return Outcome(tuple(findings(s, results)), figures, tables, notes(s, results))
 
 
@@ -72,7 +95,11 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
             "these bring is not in the intervals; in differences of networks most of it cancels.",
         ),
     ]
-    edges = [cell for cell, choice in results.recipes.items() if len(s.rates) > 1 and choice.option.rate in (min(s.rates), max(s.rates))]
+    edges = [
+        cell
+        for cell, choice in results.recipes.items()
+        if len(s.rates) > 1 and choice.option.rate in (min(s.rates), max(s.rates))
+    ]
     if edges:
         told = ", ".join(
             sorted(

@@ -1,4 +1,6 @@
-"""Images with a limited number of labels, a hidden order of pixels, and images kept apart for tuning."""
+"""Images with a limited number of labels, a hidden order of pixels, and images kept apart for
+tuning.
+"""
 
 from typing import Any, NamedTuple
 
@@ -10,14 +12,15 @@ from separatrix.errors import ParameterError
 from separatrix.spec import static, value
 from separatrix.streams import draw, named, uniform
 from separatrix.tasks import Sample, Task
-from separatrix.tasks.images import SHAPES, image_arrays
 from separatrix.tasks.data_source import check_source, source_field
+from separatrix.tasks.images import SHAPES, image_arrays
 
 CLASSES = {"embedded-photographs": 2}  # ten elsewhere
 
 
 class Pool(NamedTuple):
-    """What rows are drawn from: the stored arrays, the training images in the order in which they are labelled, and the order of pixels.
+    """What rows are drawn from: the stored arrays, the training images in the order in which they
+    are labelled, and the order of pixels.
 
     >>> Pool(None, None, None).order is None
     True
@@ -29,7 +32,8 @@ class Pool(NamedTuple):
 
 
 def every(count: int) -> int:
-    """Every how many of `count` training images one is kept apart for tuning: with few images a larger share, for their number's sake.
+    """Every how many of `count` training images one is kept apart for tuning: with few images a
+    larger share, for their number's sake.
 
     >>> every(1297), every(50_000)
     (4, 10)
@@ -47,11 +51,14 @@ def pool_size(count: int) -> int:
 
 
 class LabelledImages(Task):
-    """Classes of images, of which `labels` training images have labels; rows of the online oracle are drawn from these.
+    """Classes of images, of which `labels` training images have labels; rows of the online oracle
+    are drawn from these.
 
-    Which ones is hidden and drawn for each trial. `permuted=1` reorders the pixels of all images by one order, also drawn for each
-    trial. Every tenth training image (every fourth where there are few) is kept apart: with `tuning=1` these are the test rows, and no result trains or tests on them.
-    All three are values, so that trials that differ in them share a program. Channels have mean 0 and variance 1 over the training images.
+    Which ones is hidden and drawn for each trial. `permuted=1` reorders the pixels of all images by
+    one order, also drawn for each trial. Every tenth training image (every fourth where there are
+    few) is kept apart: with `tuning=1` these are the test rows, and no result trains or tests on
+    them. All three are values, so that trials that differ in them share a program. Channels have
+    mean 0 and variance 1 over the training images.
 
     >>> import jax
     >>> task = LabelledImages("embedded-digits", labels=100)
@@ -73,7 +80,12 @@ class LabelledImages(Task):
         check_source("LabelledImages", self.source)
         name = self.source.partition("@")[0]
         if self.classes != CLASSES.get(name, 10):
-            raise ParameterError("LabelledImages", "classes", f"{CLASSES.get(name, 10)}, as many as {name} has", self.classes)
+            raise ParameterError(
+                "LabelledImages",
+                "classes",
+                f"{CLASSES.get(name, 10)}, as many as {name} has",
+                self.classes,
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,30 +97,49 @@ class LabelledImages(Task):
     def truth(self, key: Key[Array, ""], within: Any = None) -> Any:
         height, width, _ = self.shape
         shuffled = jnp.argsort(draw(uniform, named(key, "pixels"), (height * width,)))
-        return named(key, "pool"), jnp.where(self.permuted == 1, shuffled, jnp.arange(height * width))
+        return named(key, "pool"), jnp.where(
+            self.permuted == 1, shuffled, jnp.arange(height * width)
+        )
 
     def bind(self, truth: Any, arrays: dict[str, Any]) -> Pool:
         key, order = truth
         count = arrays["train_x"].shape[0]
         there = np.flatnonzero(np.arange(count) % every(count))
-        # Sorting by random numbers: equal ones, of which there are a few in 2^23, keep the data's order, which does no harm.
-        return Pool(arrays, jnp.asarray(there)[jnp.argsort(draw(uniform, key, (len(there),)))], order)
+        # Sorting by random numbers: equal ones, of which there are a few in 2^23, keep the data's
+        # order, which does no harm.
+        return Pool(
+            arrays, jnp.asarray(there)[jnp.argsort(draw(uniform, key, (len(there),)))], order
+        )
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Pool, within: Any = None) -> Sample:
         labels = jnp.minimum(self.labels, truth.labelled.shape[0])
         spot = (draw(uniform, named(key, "images"), (rows,)) * labels).astype(jnp.int32)
         chosen = truth.labelled[jnp.minimum(spot, labels - 1)]
-        return self._rows(truth, jnp.asarray(truth.arrays["train_x"])[chosen], jnp.asarray(truth.arrays["train_y"])[chosen])
+        return self._rows(
+            truth,
+            jnp.asarray(truth.arrays["train_x"])[chosen],
+            jnp.asarray(truth.arrays["train_y"])[chosen],
+        )
 
     def draw_test(self, key: Key[Array, ""], rows: int, truth: Pool, within: Any = None) -> Sample:
-        """Test images, evenly chosen; for tuning, evenly chosen ones of the training images that are kept apart."""
+        """Test images, evenly chosen; for tuning, evenly chosen ones of the training images that
+        are kept apart.
+        """
         del key
         arrays = truth.arrays
         test = _spaced(rows, arrays["test_x"].shape[0])
         count = arrays["train_x"].shape[0]
         apart = every(count) * _spaced(rows, count - pool_size(count))
-        x = jnp.where(self.tuning == 1, jnp.asarray(arrays["train_x"])[apart], jnp.asarray(arrays["test_x"])[test])
-        y = jnp.where(self.tuning == 1, jnp.asarray(arrays["train_y"])[apart], jnp.asarray(arrays["test_y"])[test])
+        x = jnp.where(
+            self.tuning == 1,
+            jnp.asarray(arrays["train_x"])[apart],
+            jnp.asarray(arrays["test_x"])[test],
+        )
+        y = jnp.where(
+            self.tuning == 1,
+            jnp.asarray(arrays["train_y"])[apart],
+            jnp.asarray(arrays["test_y"])[test],
+        )
         return self._rows(truth, x, y)
 
     def _rows(self, truth: Pool, images: Any, classes: Any) -> Sample:
@@ -122,5 +153,7 @@ class LabelledImages(Task):
 
 
 def _spaced(rows: int, count: int) -> Int[np.ndarray, " rows"]:
-    """`rows` places, evenly spaced over `count` (all of them, again and again, where more are asked for)."""
+    """`rows` places, evenly spaced over `count` (all of them, again and again, where more are asked
+    for).
+    """
     return np.arange(rows) * count // rows if rows <= count else np.arange(rows) % count

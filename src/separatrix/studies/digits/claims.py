@@ -21,7 +21,12 @@ FCN_CHANCE = Claim(
     "Figure 3, Section 6",
     _CENTRE,
 )
-LCN_AHEAD = Claim("malach.digits.lcn-ahead-of-cnn", "There, the LCN has an advantage over the CNN.", "Figure 3, Section 6", _CENTRE)
+LCN_AHEAD = Claim(
+    "malach.digits.lcn-ahead-of-cnn",
+    "There, the LCN has an advantage over the CNN.",
+    "Figure 3, Section 6",
+    _CENTRE,
+)
 ENDS_FCN = Claim(
     "malach.digits.ends.fcn-wins-small-n",
     "On the parity of three digits that are far apart, the fully connected network is better than the CNN and the LCN for small n.",
@@ -29,7 +34,10 @@ ENDS_FCN = Claim(
     _ENDS,
 )
 ENDS_FAIL = Claim(
-    "malach.digits.ends.all-fail-large-n", "There, all three networks perform poorly for large n.", "Figure 4, Section 6", _ENDS
+    "malach.digits.ends.all-fail-large-n",
+    "There, all three networks perform poorly for large n.",
+    "Figure 4, Section 6",
+    _ENDS,
 )
 
 CLAIMS = (LOCAL_HOLD, FCN_CHANCE, LCN_AHEAD, ENDS_FCN, ENDS_FAIL)

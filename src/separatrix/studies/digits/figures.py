@@ -4,23 +4,25 @@ from collections.abc import Iterable
 
 from separatrix.inference.intervals import Interval
 from separatrix.studies.claims import Evidence, Finding
-from separatrix.studies.digits.verdicts import findings
-from separatrix.studies.digits.trials import NETWORKS, Cell, Results, cells, network_of, task_of
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
+from separatrix.studies.digits.trials import NETWORKS, Cell, Results, cells, network_of, task_of
+from separatrix.studies.digits.verdicts import findings
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.seeds import accuracy_over_seeds
 from separatrix.tasks.digits import LABELS
 
 PAPER = {
     "centre": (
-        "figure3", "Parity of the three central digits",
+        "figure3",
+        "Parity of the three central digits",
         "The paper says: the CNN and the LCN perform well for every n, the LCN better; the FCN degrades and is at chance at n = 19.",
     ),
     "ends": (
-        "figure4", "Parity of the first, middle and last digit",
+        "figure4",
+        "Parity of the first, middle and last digit",
         "The paper says: for small n the FCN is much better than the CNN and the LCN; for large n all are poor. At n = 3 both labels are the same.",
     ),
-}  # fmt: skip
+}
 
 
 def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
@@ -30,13 +32,21 @@ def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
         name, title, words = PAPER[label]
         series = []
         for network in NETWORKS:
-            points = [(n, accuracy_over_seeds(found)) for n in s.digits if (found := results.accuracy(label, network, n)) is not None]
+            points = [
+                (n, accuracy_over_seeds(found))
+                for n in s.digits
+                if (found := results.accuracy(label, network, n)) is not None
+            ]
             if points:
                 series.append(_series(network, points))
         ends = (min(s.digits), max(s.digits))
         series.append(Series("best constant answer", ends, (results.chance,) * 2, role="baseline"))
-        caption = f"Test accuracy, mean over seeds with 95 % intervals, on {s.chosen_source()}. {words}"
-        out.append(Figure(name, title, Axis("digits n"), Axis("test accuracy"), tuple(series), caption))
+        caption = (
+            f"Test accuracy, mean over seeds with 95 % intervals, on {s.chosen_source()}. {words}"
+        )
+        out.append(
+            Figure(name, title, Axis("digits n"), Axis("test accuracy"), tuple(series), caption)
+        )
     return tuple(out)
 
 
@@ -47,11 +57,23 @@ def curve_figure(s: DigitsSettings, results: Results) -> Figure:
     for network in NETWORKS:
         found = results.cells.get(Cell("centre", network, n))
         if found is not None:
-            points = [(int(step), accuracy_over_seeds(found.curves[:, i])) for i, step in enumerate(found.steps)]
+            points = [
+                (int(step), accuracy_over_seeds(found.curves[:, i]))
+                for i, step in enumerate(found.steps)
+            ]
             series.append(_series(network, points))
-    series.append(Series("best constant answer", (0, s.steps(n)), (results.chance,) * 2, role="baseline"))
+    series.append(
+        Series("best constant answer", (0, s.steps(n)), (results.chance,) * 2, role="baseline")
+    )
     caption = f"Central label, n = {n}; mean over seeds with 95 % intervals."
-    return Figure("curves", f"Learning at n = {n}", Axis("steps"), Axis("test accuracy"), tuple(series), caption)
+    return Figure(
+        "curves",
+        f"Learning at n = {n}",
+        Axis("steps"),
+        Axis("test accuracy"),
+        tuple(series),
+        caption,
+    )
 
 
 def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
@@ -61,24 +83,53 @@ def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
         found = results.cells.get(cell)
         if found is None:
             continue
-        shape, network = task_of(s, cell).shape, network_of(s.varied_by(cell.variation), cell.network)
+        shape, network = (
+            task_of(s, cell).shape,
+            network_of(s.varied_by(cell.variation), cell.network),
+        )
         accuracy = accuracy_over_seeds(found.accuracy)
-        rows.append((
-            cell.variation or "as stated", cell.label, cell.digits, cell.network, _shown(accuracy), accuracy.count, round(results.chance, 4),
-            s.steps(cell.digits, cell.variation), network.parameter_count(shape), network.flops(shape), round(found.seconds, 3),
-        ))  # fmt: skip
+        rows.append(
+            (
+                cell.variation or "as stated",
+                cell.label,
+                cell.digits,
+                cell.network,
+                _shown(accuracy),
+                accuracy.count,
+                round(results.chance, 4),
+                s.steps(cell.digits, cell.variation),
+                network.parameter_count(shape),
+                network.flops(shape),
+                round(found.seconds, 3),
+            )
+        )
     columns = (
-        "choice", "label", "n", "network", "test accuracy (95 %)", "seeds", "constant answer", "steps", "parameters",
-        "FLOPs a forward pass", "seconds a trial",
-    )  # fmt: skip
+        "choice",
+        "label",
+        "n",
+        "network",
+        "test accuracy (95 %)",
+        "seeds",
+        "constant answer",
+        "steps",
+        "parameters",
+        "FLOPs a forward pass",
+        "seconds a trial",
+    )
     return TableData("accuracy", "Test accuracies", columns, tuple(rows))
 
 
 def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
-    """The verdicts under other choices of what the paper leaves open, on the same lengths; None where nothing was varied."""
+    """The verdicts under other choices of what the paper leaves open, on the same lengths; None
+    where nothing was varied.
+    """
     if not s.varied():
         return None
-    only = {cell: found for cell, found in results.cells.items() if cell.variation or cell.digits in s.variation_digits}
+    only = {
+        cell: found
+        for cell, found in results.cells.items()
+        if cell.variation or cell.digits in s.variation_digits
+    }
     rows = []
     for variation in ("", *s.varied()):
         judged = findings(s, Results(only, results.chance, variation))
@@ -93,7 +144,11 @@ def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
 def _verdict(finding: Finding) -> str:
     if not finding.evidence:
         return finding.verdict
-    first = finding.evidence[0] if finding.verdict == "undecided" else min(finding.evidence, key=lambda each: abs(_margin(each)))
+    first = (
+        finding.evidence[0]
+        if finding.verdict == "undecided"
+        else min(finding.evidence, key=lambda each: abs(_margin(each)))
+    )
     return f"{finding.verdict}: {first.estimate:.3f} [{first.low:.3f}, {first.high:.3f}]"
 
 
@@ -104,9 +159,13 @@ def _margin(evidence: Evidence) -> float:
 def _series(label: str, points: Iterable[tuple[int, Interval]]) -> Series:
     listed = list(points)
     return Series(
-        label, tuple(x for x, _ in listed), tuple(i.estimate for _, i in listed),
-        tuple(i.low for _, i in listed), tuple(i.high for _, i in listed), seeds=tuple(i.count for _, i in listed),
-    )  # fmt: skip
+        label,
+        tuple(x for x, _ in listed),
+        tuple(i.estimate for _, i in listed),
+        tuple(i.low for _, i in listed),
+        tuple(i.high for _, i in listed),
+        seeds=tuple(i.count for _, i in listed),
+    )
 
 
 def _shown(interval: Interval) -> str:

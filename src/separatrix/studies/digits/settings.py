@@ -5,8 +5,8 @@ import math
 
 from separatrix.data import available
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
-from separatrix.tasks.digits import CROPS
 from separatrix.tasks.data_source import check_source
+from separatrix.tasks.digits import CROPS
 
 # What the paper leaves open, each with another choice: the claims are judged again under it.
 VARIATIONS = {
@@ -23,9 +23,11 @@ PAPER = {"height": 24, "across": 8, "filters": 1024, "epochs": 30}
 class DigitsSettings:
     """What the study varies.
 
-    `digits` are the n of the figures; a digit is `height` x `across` pixels, windows are three digits wide and move by `stride` pixels.
-    An epoch has `sequences` sequences. `source` is a data set, or "auto": MNIST where it is in the data folder, else the embedded
-    digits. `variations` names, with commas between, what else is tried, at the n of `variation_digits`; "none" for nothing.
+    `digits` are the n of the figures; a digit is `height` x `across` pixels, windows are three
+    digits wide and move by `stride` pixels. An epoch has `sequences` sequences. `source` is a data
+    set, or "auto": MNIST where it is in the data folder, else the embedded digits. `variations`
+    names, with commas between, what else is tried, at the n of `variation_digits`; "none" for
+    nothing.
 
     >>> DigitsSettings().steps(5)
     1080
@@ -65,7 +67,17 @@ class DigitsSettings:
                     raise ParameterError("digits", name, "odd numbers >= 3", count)
         for name in ("seeds", "variation_seeds"):
             check_integer("digits", name, getattr(self, name), 2)
-        for name in ("filters", "height", "across", "stride", "epochs", "sequences", "batch", "test", "times"):
+        for name in (
+            "filters",
+            "height",
+            "across",
+            "stride",
+            "epochs",
+            "sequences",
+            "batch",
+            "test",
+            "times",
+        ):
             check_integer("digits", name, getattr(self, name), 1)
         check_number("digits", "rate", self.rate, 0, open_low=True)
         check_choice("digits", "crop", self.crop, CROPS)
@@ -73,7 +85,12 @@ class DigitsSettings:
         check_choice("digits", "precision", self.precision, ("float32", "tf32"))
         for name in self.varied():
             if name not in VARIATIONS:
-                raise ParameterError("digits", "variations", f"none, or names among {', '.join(VARIATIONS)}", self.variations)
+                raise ParameterError(
+                    "digits",
+                    "variations",
+                    f"none, or names among {', '.join(VARIATIONS)}",
+                    self.variations,
+                )
 
     def varied(self) -> list[str]:
         """The names of the variations.
@@ -81,7 +98,11 @@ class DigitsSettings:
         >>> DigitsSettings(variations="fine-stride, other-crop").varied()
         ['fine-stride', 'other-crop']
         """
-        return [] if self.variations.strip() in ("", "none") else [name.strip() for name in self.variations.split(",")]
+        return (
+            []
+            if self.variations.strip() in ("", "none")
+            else [name.strip() for name in self.variations.split(",")]
+        )
 
     def steps(self, digits: int, variation: str = "") -> int:
         """The steps of training: whole epochs, rounded up."""
@@ -108,14 +129,25 @@ class DigitsSettings:
             case "other-crop":
                 return dataclasses.replace(self, crop="whole" if self.crop == "tight" else "tight")
             case "other-scaling":
-                return dataclasses.replace(self, scaling="standard" if self.scaling == "unit" else "unit")
+                return dataclasses.replace(
+                    self, scaling="standard" if self.scaling == "unit" else "unit"
+                )
             case _:
                 return self
 
     def outside(self) -> str:
         """How these settings differ from what the paper says, in words; empty where they do not."""
-        parts = [] if self.chosen_source() == "mnist" else [f"the digits of {self.chosen_source()} instead of MNIST"]
-        words = {"height": "pixels high", "across": "pixels wide", "filters": "hidden units or filters", "epochs": "epochs"}
+        parts = (
+            []
+            if self.chosen_source() == "mnist"
+            else [f"the digits of {self.chosen_source()} instead of MNIST"]
+        )
+        words = {
+            "height": "pixels high",
+            "across": "pixels wide",
+            "filters": "hidden units or filters",
+            "epochs": "epochs",
+        }
         for name, paper in PAPER.items():
             if getattr(self, name) != paper:
                 parts.append(f"{getattr(self, name)} {words[name]} instead of {paper}")
@@ -132,7 +164,8 @@ SCALES = {
         sequences=8192,
         test=4096,
         times=10,
-        variations="fewer-sequences,coarse-stride,other-scaling",  # the embedded digits have no margin to crop
+        # The embedded digits have no margin to crop
+        variations="fewer-sequences,coarse-stride,other-scaling",
         variation_digits=(5, 19),
     ),
     "full": DigitsSettings(

@@ -4,16 +4,22 @@ from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.digits.claims import CLAIMS
-from separatrix.studies.digits.figures import accuracy_figures, accuracy_table, curve_figure, sensitivity_table
-from separatrix.studies.digits.verdicts import findings
-from separatrix.studies.digits.trials import measure_all, sweep_of
+from separatrix.studies.digits.figures import (
+    accuracy_figures,
+    accuracy_table,
+    curve_figure,
+    sensitivity_table,
+)
 from separatrix.studies.digits.settings import SCALES, DigitsSettings
+from separatrix.studies.digits.trials import measure_all, sweep_of
+from separatrix.studies.digits.verdicts import findings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study
 
 
 class DigitsStudy(Study[DigitsSettings]):
-    """Figures 3 and 4 of Malach & Shalev-Shwartz: parity of three digits of a sequence, side by side or far apart.
+    """Figures 3 and 4 of Malach & Shalev-Shwartz: parity of three digits of a sequence, side by
+    side or far apart.
 
     >>> DigitsStudy().name, len(DigitsStudy().claims)
     ('digits', 5)

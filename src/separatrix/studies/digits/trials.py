@@ -19,7 +19,8 @@ NETWORKS = ("CNN", "LCN", "FCN")
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One point of a figure: the label, the network, the number of digits, and what was varied ("" for nothing).
+    """One point of a figure: the label, the network, the number of digits, and what was varied (""
+    for nothing).
 
     >>> Cell("centre", "CNN", 5).variation
     ''
@@ -71,7 +72,13 @@ def task_of(s: DigitsSettings, cell: Cell) -> DigitSequenceTask:
     """
     s = s.varied_by(cell.variation)
     return DigitSequenceTask.labelled(
-        cell.digits, cell.label, source=s.chosen_source(), height=s.height, width=s.across, crop=s.crop, scaling=s.scaling
+        cell.digits,
+        cell.label,
+        source=s.chosen_source(),
+        height=s.height,
+        width=s.across,
+        crop=s.crop,
+        scaling=s.scaling,
     )
 
 
@@ -81,7 +88,13 @@ def trials_of(s: DigitsSettings, cell: Cell) -> list[Trial]:
     >>> len(trials_of(DigitsSettings(source="embedded-digits"), Cell("ends", "CNN", 5)))
     4
     """
-    learner = Learner(s.rate, s.steps(cell.digits, cell.variation), oracle="online", batch=s.batch, optimizer="adadelta")
+    learner = Learner(
+        s.rate,
+        s.steps(cell.digits, cell.variation),
+        oracle="online",
+        batch=s.batch,
+        optimizer="adadelta",
+    )
     measure = Measure(test=s.test, times=s.times)
     task, network = task_of(s, cell), network_of(s.varied_by(cell.variation), cell.network)
     seeds = seeds_from(s.seed, s.variation_seeds if cell.variation else s.seeds)
@@ -90,7 +103,8 @@ def trials_of(s: DigitsSettings, cell: Cell) -> list[Trial]:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What the seeds of a cell did: the accuracy of each, the accuracies along the way, and the seconds it took.
+    """What the seeds of a cell did: the accuracy of each, the accuracies along the way, and the
+    seconds it took.
 
     >>> Measured(np.array([0.7, 0.8]), np.array([0, 10]), np.zeros((2, 2)), 1.0).accuracy.mean().round(2)
     np.float64(0.75)
@@ -115,14 +129,20 @@ class Results:
     variation: str = ""
 
     def accuracy(self, label: str, network: str, digits: int) -> np.ndarray | None:
-        """The accuracy of each seed, where the cell was measured; both labels are the same for three digits."""
-        found = self.cells.get(Cell("centre" if digits == 3 else label, network, digits, self.variation))
+        """The accuracy of each seed, where the cell was measured; both labels are the same for
+        three digits.
+        """
+        found = self.cells.get(
+            Cell("centre" if digits == 3 else label, network, digits, self.variation)
+        )
         return None if found is None else found.accuracy
 
     def digits(self, label: str) -> list[int]:
         """The n at which all three networks were measured."""
         known = sorted({cell.digits for cell in self.cells if cell.variation == self.variation})
-        return [n for n in known if all(self.accuracy(label, name, n) is not None for name in NETWORKS)]
+        return [
+            n for n in known if all(self.accuracy(label, name, n) is not None for name in NETWORKS)
+        ]
 
     def of(self, variation: str) -> "Results":
         """The same measurements, seen from another variation."""
@@ -139,7 +159,9 @@ def sweep_of(s: DigitsSettings) -> Sweep:
 
 
 def measure_all(lab: Lab, s: DigitsSettings) -> Results:
-    """Run everything and gather the accuracies; a trial that did not stay finite counts as a constant answer."""
+    """Run everything and gather the accuracies; a trial that did not stay finite counts as a
+    constant answer.
+    """
     rows = {row["trial"]: row for row in lab.run(sweep_of(s), "digits").arrow.to_pylist()}
     chance = 1.0 - task_of(s, cells(s)[0]).baselines()["constant"]
     found = {}
@@ -157,4 +179,9 @@ def _measured(rows: list[dict[str, Any]], chance: float) -> Measured:
     length = min(len(row["trace.step"]) for row in rows)
     curves = np.array([[accuracy(risk) for risk in row["trace.risk"][:length]] for row in rows])
     seconds = float(np.mean([row["run.seconds"] for row in rows]))
-    return Measured(np.array([accuracy(row["risk"]) for row in rows]), np.array(rows[0]["trace.step"][:length]), curves, seconds)
+    return Measured(
+        np.array([accuracy(row["risk"]) for row in rows]),
+        np.array(rows[0]["trace.step"][:length]),
+        curves,
+        seconds,
+    )

@@ -4,10 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above, decide_below
+from separatrix.studies.claims import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    all_of,
+    decide_above,
+    decide_below,
+)
 from separatrix.studies.digits.claims import ENDS_FAIL, ENDS_FCN, FCN_CHANCE, LCN_AHEAD, LOCAL_HOLD
-from separatrix.studies.digits.trials import NETWORKS, Results
 from separatrix.studies.digits.settings import DigitsSettings
+from separatrix.studies.digits.trials import NETWORKS, Results
 from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
 
 NEAR_CHANCE = 0.05  # an accuracy at most this far above the best constant answer's is called chance
@@ -22,15 +30,26 @@ def findings(s: DigitsSettings, results: Results) -> list[Finding]:
     ['undecided', 'undecided', 'undecided', 'undecided', 'undecided']
     """
     outside = s.outside()
-    judged = (_local(results), _fcn(results), _ahead(results), _ends_small(results), _ends_large(results))
-    return [Finding(claim, verdict, reason, not outside, evidence, outside) for claim, verdict, reason, evidence in judged]
+    judged = (
+        _local(results),
+        _fcn(results),
+        _ahead(results),
+        _ends_small(results),
+        _ends_large(results),
+    )
+    return [
+        Finding(claim, verdict, reason, not outside, evidence, outside)
+        for claim, verdict, reason, evidence in judged
+    ]
 
 
 Judged = tuple[Claim, Verdict, str, tuple[Evidence, ...]]
 
 
 def _local(results: Results) -> Judged:
-    """Both local networks learn at the smallest n and keep at least half of their advantage over chance at every other n."""
+    """Both local networks learn at the smallest n and keep at least half of their advantage over
+    chance at every other n.
+    """
     sizes = results.digits("centre")
     if len(sizes) < 2:
         return LOCAL_HOLD, "undecided", "fewer than two lengths were measured", ()
@@ -45,11 +64,15 @@ def _local(results: Results) -> Judged:
             continue
         for n in sizes[1:]:
             left = gap_over_seeds(_above(results, "centre", name, n), KEPT * first)
-            evidence.append(Evidence.of(f"{name}: accuracy above chance at n = {n}, less half of that at n = {sizes[0]}", left, 0.0))
+            evidence.append(
+                Evidence.of(
+                    f"{name}: accuracy above chance at n = {n}, less half of that at n = {sizes[0]}",
+                    left,
+                    0.0,
+                )
+            )
             verdicts.append(decide_above(left, 0.0))
-    reason = (
-        f"holding means keeping at least half of the advantage over chance that the network has at n = {sizes[0]}, up to n = {sizes[-1]}"
-    )
+    reason = f"holding means keeping at least half of the advantage over chance that the network has at n = {sizes[0]}, up to n = {sizes[-1]}"
     return LOCAL_HOLD, all_of(verdicts), reason, tuple(evidence)
 
 
@@ -58,7 +81,12 @@ def _fcn(results: Results) -> Judged:
     evidence = tuple(_level(results, "centre", "FCN", n) for n in sizes)
     large = [n for n in sizes if n >= LARGE]
     if not large:
-        return FCN_CHANCE, "undecided", f"no sequence of at least {LARGE} digits was measured", evidence
+        return (
+            FCN_CHANCE,
+            "undecided",
+            f"no sequence of at least {LARGE} digits was measured",
+            evidence,
+        )
     judged = evidence[sizes.index(large[0])]
     verdict = decide_below(judged, results.chance + NEAR_CHANCE)
     return (
@@ -72,22 +100,43 @@ def _fcn(results: Results) -> Judged:
 def _ahead(results: Results) -> Judged:
     sizes = [n for n in results.digits("centre") if n > 3]
     if not sizes:
-        return LCN_AHEAD, "undecided", "no length above 3 was measured (at 3 there is one window, and the networks are the same)", ()
+        return (
+            LCN_AHEAD,
+            "undecided",
+            "no length above 3 was measured (at 3 there is one window, and the networks are the same)",
+            (),
+        )
     gaps = {n: _gap(results, "centre", "LCN", "CNN", n) for n in sizes}
     seeds = min(len(gap) for gap in gaps.values())
     overall = mean_over_seeds(np.mean([gap[:seeds] for gap in gaps.values()], axis=0))
     evidence = [Evidence.of("LCN's accuracy less the CNN's, mean over n", overall, 0.0)]
-    evidence += [Evidence.of(f"LCN's accuracy less the CNN's at n = {n}", mean_over_seeds(gap), 0.0) for n, gap in gaps.items()]
-    return LCN_AHEAD, decide_above(overall, 0.0), "judged on the mean over all n > 3, paired by seed", tuple(evidence)
+    evidence += [
+        Evidence.of(f"LCN's accuracy less the CNN's at n = {n}", mean_over_seeds(gap), 0.0)
+        for n, gap in gaps.items()
+    ]
+    return (
+        LCN_AHEAD,
+        decide_above(overall, 0.0),
+        "judged on the mean over all n > 3, paired by seed",
+        tuple(evidence),
+    )
 
 
 def _ends_small(results: Results) -> Judged:
     sizes = [n for n in results.digits("ends") if n > 3]
     if not sizes:
-        return ENDS_FCN, "undecided", "no length above 3 was measured (at 3 both labels are the same)", ()
+        return (
+            ENDS_FCN,
+            "undecided",
+            "no length above 3 was measured (at 3 both labels are the same)",
+            (),
+        )
     n = sizes[0]
     gaps = {name: mean_over_seeds(_gap(results, "ends", "FCN", name, n)) for name in ("CNN", "LCN")}
-    evidence = tuple(Evidence.of(f"FCN's accuracy less the {name}'s at n = {n}", gap, 0.0) for name, gap in gaps.items())
+    evidence = tuple(
+        Evidence.of(f"FCN's accuracy less the {name}'s at n = {n}", gap, 0.0)
+        for name, gap in gaps.items()
+    )
     reason = f"judged at n = {n}, the smallest at which the three digits do not fit one window, paired by seed"
     return ENDS_FCN, all_of(decide_above(gap, 0.0) for gap in gaps.values()), reason, evidence
 
@@ -99,9 +148,19 @@ def _ends_large(results: Results) -> Judged:
     n = sizes[-1]
     evidence = tuple(_level(results, "ends", name, n) for name in NETWORKS)
     if n < LARGE:
-        return ENDS_FAIL, "undecided", f"no sequence of at least {LARGE} digits was measured; the evidence is that at n = {n}", evidence
+        return (
+            ENDS_FAIL,
+            "undecided",
+            f"no sequence of at least {LARGE} digits was measured; the evidence is that at n = {n}",
+            evidence,
+        )
     reason = f"judged at n = {n}; poor means at most {NEAR_CHANCE:g} above the best constant answer"
-    return ENDS_FAIL, all_of(decide_below(each, results.chance + NEAR_CHANCE) for each in evidence), reason, evidence
+    return (
+        ENDS_FAIL,
+        all_of(decide_below(each, results.chance + NEAR_CHANCE) for each in evidence),
+        reason,
+        evidence,
+    )
 
 
 def _above(results: Results, label: str, network: str, n: int) -> np.ndarray:
@@ -120,4 +179,9 @@ def _gap(results: Results, label: str, first: str, second: str, n: int) -> np.nd
 def _level(results: Results, label: str, network: str, n: int) -> Any:
     """A network's accuracy beside the best constant answer's; chance ends at the reference."""
     interval = mean_over_seeds(_above(results, label, network, n) + results.chance)
-    return Evidence.of(f"{network}: accuracy at n = {n}", interval, results.chance + NEAR_CHANCE, constant=results.chance)
+    return Evidence.of(
+        f"{network}: accuracy at n = {n}",
+        interval,
+        results.chance + NEAR_CHANCE,
+        constant=results.chance,
+    )

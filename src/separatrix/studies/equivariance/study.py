@@ -26,14 +26,24 @@ def _claim(name: str, statement: str) -> Claim:
     return Claim(f"lahoti.equivariance.{name}", statement, CITATION, CONDITIONS)
 
 
-FCN_GD = _claim("fcn-gd", "Gradient descent on the FCN is equivariant under all orthogonal maps of the input.")
-FCN_ADAPTIVE = _claim(
-    "fcn-adaptive", "Adam, RMSprop and AdaDelta on the FCN are equivariant under permutations but not under all orthogonal maps."
+FCN_GD = _claim(
+    "fcn-gd", "Gradient descent on the FCN is equivariant under all orthogonal maps of the input."
 )
-LCN_GD = _claim("lcn-gd", "Gradient descent on the LCN is equivariant under orthogonal maps within patches and permutations of patches.")
-CNN_GD = _claim("cnn-gd", "Gradient descent on the CNN is equivariant under one orthogonal map applied to all patches.")
+FCN_ADAPTIVE = _claim(
+    "fcn-adaptive",
+    "Adam, RMSprop and AdaDelta on the FCN are equivariant under permutations but not under all orthogonal maps.",
+)
+LCN_GD = _claim(
+    "lcn-gd",
+    "Gradient descent on the LCN is equivariant under orthogonal maps within patches and permutations of patches.",
+)
+CNN_GD = _claim(
+    "cnn-gd",
+    "Gradient descent on the CNN is equivariant under one orthogonal map applied to all patches.",
+)
 SMALLER = _claim(
-    "smaller-groups", "The LCN and the CNN are not equivariant under all orthogonal maps: the FCN's lower bound does not bind them."
+    "smaller-groups",
+    "The LCN and the CNN are not equivariant under all orthogonal maps: the FCN's lower bound does not bind them.",
 )
 
 
@@ -56,7 +66,8 @@ class EquivarianceSettings:
 
 
 def audit(s: EquivarianceSettings, network: str, optimizer: str) -> dict[str, list[float]]:
-    """The equivariance gaps of a network with an optimizer, for every group, over independent draws.
+    """The equivariance gaps of a network with an optimizer, for every group, over independent
+    draws.
 
     >>> small = EquivarianceSettings(patches=3, dimension=2, samples=30, steps=5, draws=1)
     >>> audit(small, "FCN", "sgd")["orthogonal"][0] < EQUIVARIANT
@@ -64,10 +75,25 @@ def audit(s: EquivarianceSettings, network: str, optimizer: str) -> dict[str, li
     """
     check_choice("audit", "network", network, NETWORKS)
     check_choice("audit", "optimizer", optimizer, LEARNERS)
-    rates = {"sgd": {"CNN": 3.0, "LCN": 1.5 * s.patches, "FCN": 3.0 * s.patches}[network], "adadelta": 30.0}
-    learner = Learner(rate=rates.get(optimizer, 0.02), steps=s.steps, optimizer=optimizer, projection="ball", lsa_bias=Ramp(0.0, s.bias))
+    rates = {
+        "sgd": {"CNN": 3.0, "LCN": 1.5 * s.patches, "FCN": 3.0 * s.patches}[network],
+        "adadelta": 30.0,
+    }
+    learner = Learner(
+        rate=rates.get(optimizer, 0.02),
+        steps=s.steps,
+        optimizer=optimizer,
+        projection="ball",
+        lsa_bias=Ramp(0.0, s.bias),
+    )
     task = SignalTask(s.patches, s.dimension, s.noise)
-    return equivariance_gaps(task, signal_network(network, s.patches, s.bias), learner, s.samples, seeds_from(s.seed, s.draws))
+    return equivariance_gaps(
+        task,
+        signal_network(network, s.patches, s.bias),
+        learner,
+        s.samples,
+        seeds_from(s.seed, s.draws),
+    )
 
 
 class Equivariance(Study[EquivarianceSettings]):
@@ -89,23 +115,41 @@ class Equivariance(Study[EquivarianceSettings]):
 
     def conclude(self, lab: Lab, settings: EquivarianceSettings) -> Outcome:
         s = settings
-        pairs = [("FCN", optimizer) for optimizer in LEARNERS] + [(n, o) for n in ("LCN", "CNN") for o in ("sgd", "adam")]
+        pairs = [("FCN", optimizer) for optimizer in LEARNERS] + [
+            (n, o) for n in ("LCN", "CNN") for o in ("sgd", "adam")
+        ]
         gaps: dict[tuple[str, str], dict[str, list[float]]] = {}
         for done, (network, optimizer) in enumerate(pairs):
-            given = dataclasses.asdict(s) | {"network": network, "optimizer": optimizer, "precision": "float64"}
-            gaps[network, optimizer] = lab.remember("equivariance", given, lambda n=network, o=optimizer: audit(s, n, o))
+            given = dataclasses.asdict(s) | {
+                "network": network,
+                "optimizer": optimizer,
+                "precision": "float64",
+            }
+            gaps[network, optimizer] = lab.remember(
+                "equivariance", given, lambda n=network, o=optimizer: audit(s, n, o)
+            )
             if lab.progress is not None:
                 lab.progress(self.name, done + 1, len(pairs))
 
         def small(network: str, optimizer: str, group: str) -> tuple[Verdict, Evidence]:
-            return judge(gaps[network, optimizer][group], True, f"gap of {network} with {optimizer}, {group}")
+            return judge(
+                gaps[network, optimizer][group], True, f"gap of {network} with {optimizer}, {group}"
+            )
 
         def large(network: str, optimizer: str, group: str) -> tuple[Verdict, Evidence]:
-            return judge(gaps[network, optimizer][group], False, f"gap of {network} with {optimizer}, {group}")
+            return judge(
+                gaps[network, optimizer][group],
+                False,
+                f"gap of {network} with {optimizer}, {group}",
+            )
 
         parts = {
             FCN_GD: [small("FCN", "sgd", "orthogonal")],
-            FCN_ADAPTIVE: [part for o in ADAPTIVE for part in (small("FCN", o, "permutation"), large("FCN", o, "orthogonal"))],
+            FCN_ADAPTIVE: [
+                part
+                for o in ADAPTIVE
+                for part in (small("FCN", o, "permutation"), large("FCN", o, "orthogonal"))
+            ],
             LCN_GD: [small("LCN", "sgd", "patchwise")],
             CNN_GD: [small("CNN", "sgd", "shared")],
             SMALLER: [large("LCN", "sgd", "orthogonal"), large("CNN", "sgd", "orthogonal")],
@@ -114,19 +158,40 @@ class Equivariance(Study[EquivarianceSettings]):
             Finding(
                 claim,
                 all_of([verdict for verdict, _ in each]),
-                "; ".join(f"{e.name}: median {e.estimate:.2g} over {e.count} draws" for _, e in each),
+                "; ".join(
+                    f"{e.name}: median {e.estimate:.2g} over {e.count} draws" for _, e in each
+                ),
                 True,
                 tuple(e for _, e in each),
             )
             for claim, each in parts.items()
         )
         rows = tuple(
-            (network, optimizer, group, *_spread(values), "yes" if max(values) < EQUIVARIANT else "no")
+            (
+                network,
+                optimizer,
+                group,
+                *_spread(values),
+                "yes" if max(values) < EQUIVARIANT else "no",
+            )
             for (network, optimizer), by_group in gaps.items()
             for group, values in by_group.items()
         )
-        columns = ("network", "learner", "group", "median gap", "smallest", "largest", "equivariant")
-        table = TableData("gaps", f"Equivariance gaps (below {EQUIVARIANT:g} in every draw counts as equivariant)", columns, rows)
+        columns = (
+            "network",
+            "learner",
+            "group",
+            "median gap",
+            "smallest",
+            "largest",
+            "equivariant",
+        )
+        table = TableData(
+            "gaps",
+            f"Equivariance gaps (below {EQUIVARIANT:g} in every draw counts as equivariant)",
+            columns,
+            rows,
+        )
         return Outcome(findings, (self._figure(gaps),), (table,))
 
     def _figure(self, gaps: dict[tuple[str, str], dict[str, list[float]]]) -> Figure:
@@ -135,10 +200,30 @@ class Equivariance(Study[EquivarianceSettings]):
         for group in GROUPS:
             spreads = [_spread(by_group[group]) for by_group in gaps.values()]
             middle, low, high = (tuple(column) for column in zip(*spreads))
-            series.append(Series(group, names, middle, low, high, seeds=tuple(len(by_group[group]) for by_group in gaps.values())))
-        line = Series(f"rounding ({EQUIVARIANT:g})", (names[0], names[-1]), (EQUIVARIANT, EQUIVARIANT), role="baseline")
-        return Figure("gaps", "How far training and transforming are from commuting", Axis(""), Axis("relative gap", log=True), (*series, line),
-                      "Median over draws, with the smallest and the largest draw.")  # fmt: skip
+            series.append(
+                Series(
+                    group,
+                    names,
+                    middle,
+                    low,
+                    high,
+                    seeds=tuple(len(by_group[group]) for by_group in gaps.values()),
+                )
+            )
+        line = Series(
+            f"rounding ({EQUIVARIANT:g})",
+            (names[0], names[-1]),
+            (EQUIVARIANT, EQUIVARIANT),
+            role="baseline",
+        )
+        return Figure(
+            "gaps",
+            "How far training and transforming are from commuting",
+            Axis(""),
+            Axis("relative gap", log=True),
+            (*series, line),
+            "Median over draws, with the smallest and the largest draw.",
+        )
 
 
 def judge(values: list[float], equivariant: bool, name: str) -> tuple[Verdict, Evidence]:

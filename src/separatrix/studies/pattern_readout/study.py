@@ -12,21 +12,35 @@ from separatrix.notes import Note
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_below
 from separatrix.studies.outcome import Axis, Figure, Outcome, Series, TableData
 from separatrix.studies.study import Study, seeds_from
-from separatrix.theory.patterns.readout import LARGEST_CHECK, coverage_draws, coverage_failure, lemma6_error, lemma6_readout, needed_filters
+from separatrix.theory.patterns.readout import (
+    LARGEST_CHECK,
+    coverage_draws,
+    coverage_failure,
+    lemma6_error,
+    lemma6_readout,
+    needed_filters,
+)
 
 LARGEST_WINDOW = 16  # a draw counts filters by their 2^k sign patterns
 TOLERANCE = 1e-12  # float64 sums of up to a few thousand terms of size one
 
-CONDITIONS = "weights uniform in {±1/k}, hidden bias 1/k - 1, ReLU, more than 2^(k+3) ln(2^k/δ) filters"
+CONDITIONS = (
+    "weights uniform in {±1/k}, hidden bias 1/k - 1, ReLU, more than 2^(k+3) ln(2^k/δ) filters"
+)
 
 
 def _claim(name: str, statement: str) -> Claim:
     return Claim(f"malach.lemma6.{name}", statement, "Lemma 6", CONDITIONS)
 
 
-CLAIM_EXACT = _claim("exact", "For every k-pattern there is a readout of the random first layer with h = f on every input.")
+CLAIM_EXACT = _claim(
+    "exact",
+    "For every k-pattern there is a readout of the random first layer with h = f on every input.",
+)
 CLAIM_NORM = _claim("norm", "That readout has norm at most 2^(k+1) k / √q.")
-CLAIM_COVERAGE = _claim("coverage", "A draw of the filters allows it with probability at least 1 - δ.")
+CLAIM_COVERAGE = _claim(
+    "coverage", "A draw of the filters allows it with probability at least 1 - δ."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +82,12 @@ class PatternReadout(Study[PatternReadoutSettings]):
     claims = (CLAIM_EXACT, CLAIM_NORM, CLAIM_COVERAGE)
     scales = {  # noqa: RUF012
         "quick": PatternReadoutSettings(),
-        "laptop": PatternReadoutSettings(bits=14, windows=(2, 3, 4, 5, 6, 7), draws=100_000, exact_draws=20, rules=10),
-        "full": PatternReadoutSettings(bits=16, windows=(2, 3, 4, 5, 6, 7, 8), draws=1_000_000, exact_draws=20, rules=20),
+        "laptop": PatternReadoutSettings(
+            bits=14, windows=(2, 3, 4, 5, 6, 7), draws=100_000, exact_draws=20, rules=10
+        ),
+        "full": PatternReadoutSettings(
+            bits=16, windows=(2, 3, 4, 5, 6, 7, 8), draws=1_000_000, exact_draws=20, rules=20
+        ),
     }
 
     def conclude(self, lab: Lab, settings: PatternReadoutSettings) -> Outcome:
@@ -77,7 +95,9 @@ class PatternReadout(Study[PatternReadoutSettings]):
         rows = []
         for count, window in enumerate(s.windows):
             given = dataclasses.asdict(s) | {"windows": [window], "window": window}
-            rows.append(lab.remember("lemma6", given, lambda window=window: check_window(s, window)))
+            rows.append(
+                lab.remember("lemma6", given, lambda window=window: check_window(s, window))
+            )
             if lab.progress is not None:
                 lab.progress(self.name, count + 1, len(s.windows))
         worst = max(row["error"] for row in rows)
@@ -94,23 +114,54 @@ class PatternReadout(Study[PatternReadoutSettings]):
                 exact,
                 f"largest |h(x) - f(x)| over {checked} checked patterns, all 2^{s.bits} inputs each: {worst:.2g}",
                 True,
-                (Evidence("largest |h - f|", worst, worst, worst, checked, 1.0, "exhaustive over inputs", TOLERANCE),),
+                (
+                    Evidence(
+                        "largest |h - f|",
+                        worst,
+                        worst,
+                        worst,
+                        checked,
+                        1.0,
+                        "exhaustive over inputs",
+                        TOLERANCE,
+                    ),
+                ),
             ),
             Finding(
                 CLAIM_NORM,
                 norm,
                 f"largest norm over its bound, in {balanced} draws whose patterns are all covered as the lemma wants: {ratio:.3f}",
                 True,
-                (Evidence("largest ||u*|| / bound", ratio, ratio, ratio, balanced, 1.0, "largest over draws", 1.0),),
+                (
+                    Evidence(
+                        "largest ||u*|| / bound",
+                        ratio,
+                        ratio,
+                        ratio,
+                        balanced,
+                        1.0,
+                        "largest over draws",
+                        1.0,
+                    ),
+                ),
             ),
             Finding(
                 CLAIM_COVERAGE,
                 coverage,
-                "; ".join(f"k = {row['window']}: {failure.estimate:.2g} of draws fail" for row, failure in zip(rows, failures))
+                "; ".join(
+                    f"k = {row['window']}: {failure.estimate:.2g} of draws fail"
+                    for row, failure in zip(rows, failures)
+                )
                 + f", against δ = {s.delta:g}",
                 True,
                 tuple(
-                    Evidence.of(f"failure probability, k = {row['window']}", failure, s.delta, exact=row["exact"], chernoff=row["chernoff"])
+                    Evidence.of(
+                        f"failure probability, k = {row['window']}",
+                        failure,
+                        s.delta,
+                        exact=row["exact"],
+                        chernoff=row["chernoff"],
+                    )
                     for row, failure in zip(rows, failures)
                 ),
             ),
@@ -124,10 +175,28 @@ class PatternReadout(Study[PatternReadoutSettings]):
         return Outcome(findings, self._figures(s, lab), (self._table(rows, failures),), (note,))
 
     def _table(self, rows: list[dict[str, Any]], failures: list[Any]) -> TableData:
-        columns = ("window", "filters", "draws", "failed", "low", "high", "exact", "Chernoff", "largest |h - f|", "norm / bound")
+        columns = (
+            "window",
+            "filters",
+            "draws",
+            "failed",
+            "low",
+            "high",
+            "exact",
+            "Chernoff",
+            "largest |h - f|",
+            "norm / bound",
+        )
         cells = tuple(
             (
-                *(row["window"], row["filters"], row["draws"], failure.estimate, failure.low, failure.high),
+                *(
+                    row["window"],
+                    row["filters"],
+                    row["draws"],
+                    failure.estimate,
+                    failure.low,
+                    failure.high,
+                ),
                 *(row["exact"], row["chernoff"], row["error"], row["norm_ratio"]),
             )
             for row, failure in zip(rows, failures)
@@ -138,7 +207,9 @@ class PatternReadout(Study[PatternReadoutSettings]):
         window = max(w for w in s.windows if w <= 5) if min(s.windows) <= 5 else min(s.windows)
         asked = int(np.ceil(needed_filters(window, s.delta)))
         given = {"window": window, "asked": asked, "draws": s.draws, "seed": s.seed}
-        curve = lab.remember("lemma6-curve", given, lambda: coverage_curve(window, asked, s.draws, s.seed))
+        curve = lab.remember(
+            "lemma6-curve", given, lambda: coverage_curve(window, asked, s.draws, s.seed)
+        )
         counts = tuple(point["filters"] for point in curve)
         shares = [wilson(point["unbalanced"], point["draws"]) for point in curve]
         series = (
@@ -150,19 +221,35 @@ class PatternReadout(Study[PatternReadoutSettings]):
                 tuple(share.high for share in shares),
                 seeds=tuple(share.count for share in shares),
             ),
-            Series("exact (multinomial)", counts, tuple(point["exact"] for point in curve), role="law"),
-            Series("the paper's Chernoff bound", counts, tuple(point["chernoff"] for point in curve), role="bound"),
-            Series(f"δ = {s.delta:g}", (counts[0], counts[-1]), (s.delta, s.delta), role="baseline"),
+            Series(
+                "exact (multinomial)", counts, tuple(point["exact"] for point in curve), role="law"
+            ),
+            Series(
+                "the paper's Chernoff bound",
+                counts,
+                tuple(point["chernoff"] for point in curve),
+                role="bound",
+            ),
+            Series(
+                f"δ = {s.delta:g}", (counts[0], counts[-1]), (s.delta, s.delta), role="baseline"
+            ),
         )
         caption = f"Probability that a draw of q filters leaves some of the 2^{window} sign patterns with fewer than half their share."
         return (
-            Figure("coverage", f"How often a draw fails, k = {window}", Axis("filters q", log=True), Axis("probability", log=True),
-                   series, f"{caption} The lemma asks for q > {asked}; it needs far fewer."),
-        )  # fmt: skip
+            Figure(
+                "coverage",
+                f"How often a draw fails, k = {window}",
+                Axis("filters q", log=True),
+                Axis("probability", log=True),
+                series,
+                f"{caption} The lemma asks for q > {asked}; it needs far fewer.",
+            ),
+        )
 
 
 def check_window(s: PatternReadoutSettings, window: int) -> dict[str, Any]:
-    """Lemma 6 at one window: equality on all inputs for several draws, rules and places, and the statistics of the draw.
+    """Lemma 6 at one window: equality on all inputs for several draws, rules and places, and the
+    statistics of the draw.
 
     >>> check_window(PatternReadoutSettings(bits=5, draws=100, exact_draws=1, rules=1), 2)["error"] < TOLERANCE
     True

@@ -1,8 +1,10 @@
-"""Amounts known only to lie between two bounds: medians, ratios and growth without a made-up number for a run that did not end.
+"""Amounts known only to lie between two bounds: medians, ratios and growth without a made-up number
+for a run that did not end.
 
-A run is looked at now and then: one that has reached its target did so after the look before, and one that used up its steps needs
-at least those. So every amount is an interval [lower, upper], upper infinite where the run was cut off. Bounds of a statistic take
-the lower ends, or the upper ones, whichever makes it smallest and largest.
+A run is looked at now and then: one that has reached its target did so after the look before, and
+one that used up its steps needs at least those. So every amount is an interval [lower, upper],
+upper infinite where the run was cut off. Bounds of a statistic take the lower ends, or the upper
+ones, whichever makes it smallest and largest.
 """
 
 import dataclasses
@@ -33,8 +35,16 @@ class Amounts:
     def of(cls, lower: ArrayLike, upper: ArrayLike) -> "Amounts":
         """From two lists of equal length; all lower ends are positive and finite."""
         low, high = np.asarray(lower, float), np.asarray(upper, float)
-        if low.shape != high.shape or not low.size or not np.all(np.isfinite(low)) or np.any(low <= 0) or np.any(high < low):
-            raise ParameterError("Amounts", "lower", "positive, finite and at most `upper`", (lower, upper))
+        if (
+            low.shape != high.shape
+            or not low.size
+            or not np.all(np.isfinite(low))
+            or np.any(low <= 0)
+            or np.any(high < low)
+        ):
+            raise ParameterError(
+                "Amounts", "lower", "positive, finite and at most `upper`", (lower, upper)
+            )
         return cls(low, high)
 
     @property
@@ -57,13 +67,17 @@ class Amounts:
 
 
 def censored_median(amounts: Amounts) -> Interval:
-    """The median with an interval from order statistics; infinite where half of the seeds were cut off.
+    """The median with an interval from order statistics; infinite where half of the seeds were cut
+    off.
 
     >>> print(censored_median(Amounts.of([1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, float("inf")])))
     4 [1.733, inf]
     """
     places = median_interval(np.arange(amounts.count))
-    low, high = (_between(np.sort(side), place) for side, place in ((amounts.lower, places.low), (amounts.upper, places.high)))
+    low, high = (
+        _between(np.sort(side), place)
+        for side, place in ((amounts.lower, places.low), (amounts.upper, places.high))
+    )
     middle = _between(np.sort(amounts.upper), places.estimate)
     return Interval(middle, low, high, places.level, "order statistics, censored", amounts.count)
 
@@ -74,7 +88,11 @@ def _between(ordered: np.ndarray, place: float) -> float:
     share = place - left
     if share < 1e-9:
         return float(ordered[left])
-    return float(ordered[left] + share * (ordered[left + 1] - ordered[left])) if np.isfinite(ordered[left + 1]) else float("inf")
+    return (
+        float(ordered[left] + share * (ordered[left + 1] - ordered[left]))
+        if np.isfinite(ordered[left + 1])
+        else float("inf")
+    )
 
 
 def median_ratio(first: Amounts, second: Amounts, seed: int = 0) -> Interval:
@@ -86,13 +104,19 @@ def median_ratio(first: Amounts, second: Amounts, seed: int = 0) -> Interval:
     """
     found = growth([(1.0, first, second)], seed)
     low, middle, high = (float(np.exp(value)) for value in (found.low, found.estimate, found.high))
-    return Interval(middle, low, high, found.level, "bootstrap of the median, censored", found.count)
+    return Interval(
+        middle, low, high, found.level, "bootstrap of the median, censored", found.count
+    )
 
 
-def growth(points: Sequence[tuple[float, Amounts, Amounts]], seed: int = 0, level: float = 0.95) -> Interval:
-    """The slope of log(median of first / median of second) against log(size); with one point, that logarithm itself.
+def growth(
+    points: Sequence[tuple[float, Amounts, Amounts]], seed: int = 0, level: float = 0.95
+) -> Interval:
+    """The slope of log(median of first / median of second) against log(size); with one point, that
+    logarithm itself.
 
-    `points` are (size, first, second). Seeds are resampled within each cell; percentiles are widened for few seeds (Hesterberg).
+    `points` are (size, first, second). Seeds are resampled within each cell; percentiles are
+    widened for few seeds (Hesterberg).
 
     >>> def cell(amount):
     ...     return Amounts.of([amount] * 5, [amount] * 5)
@@ -110,8 +134,12 @@ def growth(points: Sequence[tuple[float, Amounts, Amounts]], seed: int = 0, leve
         rows = generator.integers(first.count, size=(REPLICATES, first.count))
         columns = generator.integers(second.count, size=(REPLICATES, second.count))
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.log(np.median(first.lower[rows], 1)) - np.log(np.median(second.upper[columns], 1))
-            most = np.log(np.median(first.upper[rows], 1)) - np.log(np.median(second.lower[columns], 1))
+            least = np.log(np.median(first.lower[rows], 1)) - np.log(
+                np.median(second.upper[columns], 1)
+            )
+            most = np.log(np.median(first.upper[rows], 1)) - np.log(
+                np.median(second.lower[columns], 1)
+            )
             centre = float(np.log(np.median(first.upper)) - np.log(np.median(second.upper)))
         low += weight * (least if weight >= 0 else most)
         high += weight * (most if weight >= 0 else least)
@@ -121,10 +149,14 @@ def growth(points: Sequence[tuple[float, Amounts, Amounts]], seed: int = 0, leve
     return Interval(middle, *bounds, level, "bootstrap of medians, censored", count)
 
 
-def _percentiles(low: np.ndarray, high: np.ndarray, level: float, count: int) -> tuple[float, float]:
+def _percentiles(
+    low: np.ndarray, high: np.ndarray, level: float, count: int
+) -> tuple[float, float]:
     if count < 2:
         return float("-inf"), float("inf")
-    tail = float(special.ndtr(-special.stdtrit(count - 1, 0.5 + level / 2) * np.sqrt(count / (count - 1))))
+    tail = float(
+        special.ndtr(-special.stdtrit(count - 1, 0.5 + level / 2) * np.sqrt(count / (count - 1)))
+    )
     ordered = np.sort(low), np.sort(high)
     # Order statistics rather than interpolated quantiles: these may be infinite.
     place = int(np.floor(tail * (low.size - 1)))

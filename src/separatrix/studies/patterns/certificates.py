@@ -1,4 +1,6 @@
-"""Theorem 4's proof held against real runs: the left and right side of every lemma, at every scheduled step."""
+"""Theorem 4's proof held against real runs: the left and right side of every lemma, at every
+scheduled step.
+"""
 
 import dataclasses
 from typing import Any
@@ -14,12 +16,21 @@ from separatrix.studies.patterns.prescribed import Prescribed, follow, starts_of
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.theory.patterns import lemma8, lemma9, log_window, theorem4, theorem4_sizes
 
-# The name of a promise in the stored records, its claim, its figure's title and what is on its axis.
+# The name of a promise in the stored records, its claim, its figure's title and what is on its
+# axis.
 PROMISES = {
     "readout": (claims.LEMMA8_READOUT, "Lemma 8: the longest readout of a window", "‖u_j‖"),
     "moved": (claims.LEMMA8_WEIGHTS, "Lemma 8: how far the first layer moved", "‖W(t) - W(0)‖"),
-    "rival": (claims.LEMMA9, "Lemma 9: what that costs Lemma 6's readout", "|L(u*, W(t)) - L(u*, W(0))|"),
-    "regret": (claims.THEOREM10, "Theorem 10: the average loss and its regret bound", "average loss so far"),
+    "rival": (
+        claims.LEMMA9,
+        "Lemma 9: what that costs Lemma 6's readout",
+        "|L(u*, W(t)) - L(u*, W(0))|",
+    ),
+    "regret": (
+        claims.THEOREM10,
+        "Theorem 10: the average loss and its regret bound",
+        "average loss so far",
+    ),
 }
 ROUNDING = 1e-12  # of float64 sums
 
@@ -30,12 +41,17 @@ def runs_of(s: PatternsSettings) -> list[Prescribed]:
     >>> runs_of(PatternsSettings())[0]
     Prescribed(bits=4, window=2, filters=8192, steps=5000, ceiling=1.0, records=40)
     """
-    sizes = zip(s.certificate_bits, s.certificate_windows, s.certificate_filters, s.certificate_steps)
+    sizes = zip(
+        s.certificate_bits, s.certificate_windows, s.certificate_filters, s.certificate_steps
+    )
     return [Prescribed(*each, s.ceiling, s.certificate_records) for each in sizes]
 
 
-def regret_bound(rival: np.ndarray, gradient: np.ndarray, norm: float, rate: float, times: np.ndarray) -> np.ndarray:
-    """Theorem 10's right side after each of `times` steps from u = 0: `theorem10` on every beginning of a run at once.
+def regret_bound(
+    rival: np.ndarray, gradient: np.ndarray, norm: float, rate: float, times: np.ndarray
+) -> np.ndarray:
+    """Theorem 10's right side after each of `times` steps from u = 0: `theorem10` on every
+    beginning of a run at once.
 
     >>> regret_bound(np.zeros(2), np.ones(2), norm=1.0, rate=0.5, times=np.array([1, 2])).tolist()
     [1.5, 1.0]
@@ -45,7 +61,8 @@ def regret_bound(rival: np.ndarray, gradient: np.ndarray, norm: float, rate: flo
 
 
 def certify(run: Prescribed, seed: int, count: int, delta: float) -> dict[str, Any]:
-    """Train from `count` starts and put both sides of every promise beside each other, as plain values.
+    """Train from `count` starts and put both sides of every promise beside each other, as plain
+    values.
 
     >>> found = certify(Prescribed(4, 2, 256, 20), seed=0, count=2, delta=0.05)
     >>> all(left <= right + ROUNDING for name in PROMISES for one in found["runs"] for left, right in zip(*one[name]))
@@ -61,11 +78,27 @@ def certify(run: Prescribed, seed: int, count: int, delta: float) -> dict[str, A
         sides = {
             "readout": (out["readout"], limits.readout),
             "moved": (out["moved"], limits.first_layer),
-            "rival": (np.abs(out["rival_after"] - out["rival_before"]), lemma9(*sizes, [[start.norm]], ceiling=run.ceiling)),
-            "regret": (np.cumsum(out["loss"])[times - 1] / times, regret_bound(out["rival"], out["gradient"], start.norm, run.rate, times)),
+            "rival": (
+                np.abs(out["rival_after"] - out["rival_before"]),
+                lemma9(*sizes, [[start.norm]], ceiling=run.ceiling),
+            ),
+            "regret": (
+                np.cumsum(out["loss"])[times - 1] / times,
+                regret_bound(out["rival"], out["gradient"], start.norm, run.rate, times),
+            ),
         }
-        plain = {name: [np.asarray(side, float).tolist() for side in both] for name, both in sides.items()}
-        runs.append(plain | {"average": float(out["loss"].mean()), "last": float(out["loss"][-1]), "balanced": start.balanced})
+        plain = {
+            name: [np.asarray(side, float).tolist() for side in both]
+            for name, both in sides.items()
+        }
+        runs.append(
+            plain
+            | {
+                "average": float(out["loss"].mean()),
+                "last": float(out["loss"][-1]),
+                "balanced": start.balanced,
+            }
+        )
     return {
         **dataclasses.asdict(run),
         "rate": run.rate,
@@ -87,8 +120,18 @@ def measure_certificates(lab: Lab, s: PatternsSettings) -> list[dict[str, Any]]:
     """
     out = []
     for run in runs_of(s):
-        given = dataclasses.asdict(run) | {"seed": s.seed, "count": s.certificate_seeds, "delta": s.delta}
-        out.append(lab.remember("certificate", given, lambda run=run: certify(run, s.seed, s.certificate_seeds, s.delta)))
+        given = dataclasses.asdict(run) | {
+            "seed": s.seed,
+            "count": s.certificate_seeds,
+            "delta": s.delta,
+        }
+        out.append(
+            lab.remember(
+                "certificate",
+                given,
+                lambda run=run: certify(run, s.seed, s.certificate_seeds, s.delta),
+            )
+        )
     return out
 
 
@@ -99,11 +142,17 @@ def certificate_findings(s: PatternsSettings, found: list[dict[str, Any]]) -> li
     >>> [finding.verdict for finding in findings]
     ['undecided', 'supported', 'supported', 'supported', 'supported', 'supported']
     """
-    return [_theorem4(s, found), vacuity(s), *(_promise(name, claim, found) for name, (claim, *_) in PROMISES.items())]
+    return [
+        _theorem4(s, found),
+        vacuity(s),
+        *(_promise(name, claim, found) for name, (claim, *_) in PROMISES.items()),
+    ]
 
 
 def _promise(name: str, claim: Claim, found: list[dict[str, Any]]) -> Finding:
-    """A promise that must hold at every step of every run: decided by the largest left side over its right side."""
+    """A promise that must hold at every step of every run: decided by the largest left side over
+    its right side.
+    """
     worst, broken, checked, seeds = 0.0, 0, 0, 0
     for config in found:
         for run in config["runs"]:
@@ -113,11 +162,20 @@ def _promise(name: str, claim: Claim, found: list[dict[str, Any]]) -> Finding:
             checked += len(left)
             seeds += 1
     verdict: Verdict = "refuted" if broken else "supported"
-    sizes = ", ".join(f"n = {c['bits']}, k = {c['window']}, q = {c['filters']}, T = {c['steps']}" for c in found)
-    reason = (
-        f"{broken} of {checked} checked steps of {seeds} runs break it; the left side is at most {worst:.3g} of the right one ({sizes})"
+    sizes = ", ".join(
+        f"n = {c['bits']}, k = {c['window']}, q = {c['filters']}, T = {c['steps']}" for c in found
     )
-    evidence = Evidence("largest left side / right side", worst, worst, worst, checked, 1.0, "largest over runs and steps", 1.0)
+    reason = f"{broken} of {checked} checked steps of {seeds} runs break it; the left side is at most {worst:.3g} of the right one ({sizes})"
+    evidence = Evidence(
+        "largest left side / right side",
+        worst,
+        worst,
+        worst,
+        checked,
+        1.0,
+        "largest over runs and steps",
+        1.0,
+    )
     return Finding(claim, verdict, reason, True, (evidence,))
 
 
@@ -129,24 +187,37 @@ def _theorem4(s: PatternsSettings, found: list[dict[str, Any]]) -> Finding:
         average = mean_interval([run["average"] for run in config["runs"]])
         label = f"average loss, n = {config['bits']}, k = {config['window']}"
         evidence.append(Evidence.of(label, average, config["bound"], zero_network=1.0))
-        words.append(f"n = {config['bits']}: {average} against {config['bound']:.3g}{' (vacuous)' if config['vacuous'] else ''}")
+        words.append(
+            f"n = {config['bits']}: {average} against {config['bound']:.3g}{' (vacuous)' if config['vacuous'] else ''}"
+        )
     if not telling:
-        reason = "the bound is 1 or more, the loss of the network that is zero, in every run: " + "; ".join(words)
+        reason = (
+            "the bound is 1 or more, the loss of the network that is zero, in every run: "
+            + "; ".join(words)
+        )
         return Finding(claims.THEOREM4, "undecided", reason, bool(inside), tuple(evidence))
-    broken = sum(run["average"] > config["bound"] + ROUNDING for config in telling for run in config["runs"])
+    broken = sum(
+        run["average"] > config["bound"] + ROUNDING for config in telling for run in config["runs"]
+    )
     runs = sum(len(config["runs"]) for config in telling)
     share = wilson(broken, runs)
-    verdict: Verdict = "supported" if not broken else "refuted" if share.low > s.delta else "undecided"
+    verdict: Verdict = (
+        "supported" if not broken else "refuted" if share.low > s.delta else "undecided"
+    )
     evidence.append(Evidence.of("share of runs that break a bound below 1", share, s.delta))
-    reason = f"{broken} of {runs} runs exceed a bound below 1 (δ = {s.delta:g}); average loss " + "; ".join(words)
+    reason = (
+        f"{broken} of {runs} runs exceed a bound below 1 (δ = {s.delta:g}); average loss "
+        + "; ".join(words)
+    )
     return Finding(claims.THEOREM4, verdict, reason, True, tuple(evidence))
 
 
 def least_work(bits: int, delta: float, ceiling: float) -> dict[str, Any]:
-    """The cheapest (q, T) for which Theorem 4 promises a loss below 1 at k = ⌈log2 n⌉, and its operations.
+    """The cheapest (q, T) for which Theorem 4 promises a loss below 1 at k = ⌈log2 n⌉, and its
+    operations.
 
-    The operations are those of training all q filters with the population gradient taken by patterns, three passes a step: the
-    cheapest way that does not need filters to begin equal.
+    The operations are those of training all q filters with the population gradient taken by
+    patterns, three passes a step: the cheapest way that does not need filters to begin equal.
 
     >>> least_work(4, 0.05, 1.0)["window"]
     2
@@ -155,7 +226,13 @@ def least_work(bits: int, delta: float, ceiling: float) -> dict[str, Any]:
     sizes = theorem4_sizes(bits, window, 1 - 1e-6, delta, ceiling)
     filters, steps = float(sizes.cheapest_filters), float(sizes.cheapest_steps)
     operations = 6.0 * 2**window * filters * steps * (window + bits - window + 1)
-    return {"bits": bits, "window": window, "filters": filters, "steps": steps, "operations": operations}
+    return {
+        "bits": bits,
+        "window": window,
+        "filters": filters,
+        "steps": steps,
+        "operations": operations,
+    }
 
 
 def vacuity(s: PatternsSettings) -> Finding:
@@ -178,7 +255,9 @@ def vacuity(s: PatternsSettings) -> Finding:
         f"the cheapest such run has q = {row['filters']:.2g} filters, T = {row['steps']:.2g} steps, {row['operations']:.2g} operations"
     )
     verdict: Verdict = "supported" if clean else "refuted"
-    evidence = Evidence("smallest n beyond reach", first, first, first, len(rows), 1.0, "exact calculation", None)
+    evidence = Evidence(
+        "smallest n beyond reach", first, first, first, len(rows), 1.0, "exact calculation", None
+    )
     return Finding(claims.VACUOUS, verdict, reason, True, (evidence,))
 
 
@@ -197,15 +276,55 @@ def certificate_tables(s: PatternsSettings, found: list[dict[str, Any]]) -> tupl
     >>> [table.name for table in certificate_tables(PatternsSettings(), [])]
     ['theorem4', 'theorem4-work']
     """
-    columns = ("n", "k", "q", "T", "rate", "runs", "average loss", "low", "high", "bound", "drift", "comparator", "descent", "vacuous")
+    columns = (
+        "n",
+        "k",
+        "q",
+        "T",
+        "rate",
+        "runs",
+        "average loss",
+        "low",
+        "high",
+        "bound",
+        "drift",
+        "comparator",
+        "descent",
+        "vacuous",
+    )
     rows = []
     for c in found:
         average = mean_interval([run["average"] for run in c["runs"]])
         sizes = (c["bits"], c["window"], c["filters"], c["steps"], c["rate"], len(c["runs"]))
-        rows.append((*sizes, average.estimate, average.low, average.high, c["bound"], *c["terms"], c["vacuous"]))
-    work = tuple((r["bits"], r["window"], r["filters"], r["steps"], r["operations"], r["operations"] <= s.work_limit) for r in work_rows(s))
+        rows.append(
+            (
+                *sizes,
+                average.estimate,
+                average.low,
+                average.high,
+                c["bound"],
+                *c["terms"],
+                c["vacuous"],
+            )
+        )
+    work = tuple(
+        (
+            r["bits"],
+            r["window"],
+            r["filters"],
+            r["steps"],
+            r["operations"],
+            r["operations"] <= s.work_limit,
+        )
+        for r in work_rows(s)
+    )
     return (
-        TableData("theorem4", "Theorem 4 on real runs: average loss (95 % interval over starts) and its bound", columns, tuple(rows)),
+        TableData(
+            "theorem4",
+            "Theorem 4 on real runs: average loss (95 % interval over starts) and its bound",
+            columns,
+            tuple(rows),
+        ),
         TableData(
             "theorem4-work",
             "The cheapest run for which Theorem 4 promises a loss below 1",
@@ -225,21 +344,56 @@ def certificate_figures(found: list[dict[str, Any]]) -> tuple[Figure, ...]:
         return ()
     first = found[0]
     times = tuple(first["times"])
-    where = f"n = {first['bits']}, k = {first['window']}, q = {first['filters']}, T = {first['steps']}"
+    where = (
+        f"n = {first['bits']}, k = {first['window']}, q = {first['filters']}, T = {first['steps']}"
+    )
     figures = []
     for name, (_, title, label) in PROMISES.items():
         left = np.array([run[name][0] for run in first["runs"]])
         right = np.array([run[name][1] for run in first["runs"]])
         starts = (len(left),) * len(times)
         series = [
-            Series("measured", times, _positive(left.mean(0)), _positive(left.min(0)), _positive(left.max(0)), seeds=starts),
-            Series("right side", times, _positive(right.mean(0)), _positive(right.min(0)), _positive(right.max(0)), role="bound"),
+            Series(
+                "measured",
+                times,
+                _positive(left.mean(0)),
+                _positive(left.min(0)),
+                _positive(left.max(0)),
+                seeds=starts,
+            ),
+            Series(
+                "right side",
+                times,
+                _positive(right.mean(0)),
+                _positive(right.min(0)),
+                _positive(right.max(0)),
+                role="bound",
+            ),
         ]
         if name == "regret":
-            series.append(Series("Theorem 4 at the end", (times[0], times[-1]), (first["bound"],) * 2, role="law"))
-            series.append(Series("the network that is zero", (times[0], times[-1]), (1.0, 1.0), role="baseline"))
-        caption = f"{where}; the mean over {len(left)} starts, the band from the smallest to the largest."
-        figures.append(Figure(f"certificate-{name}", title, Axis("step"), Axis(label, log=True), tuple(series), caption))
+            series.append(
+                Series(
+                    "Theorem 4 at the end", (times[0], times[-1]), (first["bound"],) * 2, role="law"
+                )
+            )
+            series.append(
+                Series(
+                    "the network that is zero", (times[0], times[-1]), (1.0, 1.0), role="baseline"
+                )
+            )
+        caption = (
+            f"{where}; the mean over {len(left)} starts, the band from the smallest to the largest."
+        )
+        figures.append(
+            Figure(
+                f"certificate-{name}",
+                title,
+                Axis("step"),
+                Axis(label, log=True),
+                tuple(series),
+                caption,
+            )
+        )
     return tuple(figures)
 
 

@@ -24,8 +24,15 @@ VACUOUS = _claim(
     "Theorem 4; a property of the bound that the paper does not discuss",
     "the least work q·T that makes the bound smaller than 1, against a stated number of operations",
 )
-LEMMA8_READOUT = _claim("lemma8.readout", "Each window's readout stays short: ||u_j(t)|| ≤ cηt√q.", "Lemma 8", _START)
-LEMMA8_WEIGHTS = _claim("lemma8.weights", "The first layer hardly moves: ||W(t) - W(0)|| ≤ cη²t²n√(qk).", "Lemma 8", _START)
+LEMMA8_READOUT = _claim(
+    "lemma8.readout", "Each window's readout stays short: ||u_j(t)|| ≤ cηt√q.", "Lemma 8", _START
+)
+LEMMA8_WEIGHTS = _claim(
+    "lemma8.weights",
+    "The first layer hardly moves: ||W(t) - W(0)|| ≤ cη²t²n√(qk).",
+    "Lemma 8",
+    _START,
+)
 LEMMA9 = _claim(
     "lemma9",
     "Lemma 6's readout stays good while the first layer moves: |L(u*, W(t)) - L(u*, W(0))| ≤ cη²t²nk√q·Σ||u*_j||.",
@@ -45,7 +52,10 @@ FIRST_LAYER = _claim(
     _HARD,
 )
 READOUT = _claim(
-    "theorem12.readout", "Its readout's gradient has E||∂L/∂u||² ≤ c²q/C(n,k).", "Theorem 12", f"{_HARD}, |σ| ≤ c (so not for ReLU)"
+    "theorem12.readout",
+    "Its readout's gradient has E||∂L/∂u||² ≤ c²q/C(n,k).",
+    "Theorem 12",
+    f"{_HARD}, |σ| ≤ c (so not for ReLU)",
 )
 IDENTITY = _claim(
     "theorem12.identity",
@@ -92,6 +102,19 @@ SEARCH_GAP = _claim(
 )
 
 CLAIMS = (
-    THEOREM4, VACUOUS, LEMMA8_READOUT, LEMMA8_WEIGHTS, LEMMA9, THEOREM10, FIRST_LAYER, READOUT, IDENTITY, SUPERPOLYNOMIAL, STEPS_GROW,
-    LOCAL, CNN_LOSES, FCN_INDIFFERENT, SEARCH_GAP,
-)  # fmt: skip
+    THEOREM4,
+    VACUOUS,
+    LEMMA8_READOUT,
+    LEMMA8_WEIGHTS,
+    LEMMA9,
+    THEOREM10,
+    FIRST_LAYER,
+    READOUT,
+    IDENTITY,
+    SUPERPOLYNOMIAL,
+    STEPS_GROW,
+    LOCAL,
+    CNN_LOSES,
+    FCN_INDIFFERENT,
+    SEARCH_GAP,
+)

@@ -11,9 +11,23 @@ from separatrix.inference.thresholds import Threshold, threshold_from_metric
 from separatrix.notes import Note
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.patterns.censored import censored_median
-from separatrix.studies.patterns.trials import NETWORKS, Learned, cap_of, network_of, rates_of, trial_of
-from separatrix.studies.patterns.verdicts import CURRENCIES, growth_of, mean_seconds, ratios, shown, spent
 from separatrix.studies.patterns.settings import PatternsSettings
+from separatrix.studies.patterns.trials import (
+    NETWORKS,
+    Learned,
+    cap_of,
+    network_of,
+    rates_of,
+    trial_of,
+)
+from separatrix.studies.patterns.verdicts import (
+    CURRENCIES,
+    growth_of,
+    mean_seconds,
+    ratios,
+    shown,
+    spent,
+)
 
 
 def _finite(value: float) -> float | None:
@@ -21,7 +35,10 @@ def _finite(value: float) -> float | None:
 
 
 def _band(label: str, sizes: Iterable[int], bands: list[Interval]) -> Series:
-    middle, low, high = (tuple(_finite(getattr(band, part)) for band in bands) for part in ("estimate", "low", "high"))
+    middle, low, high = (
+        tuple(_finite(getattr(band, part)) for band in bands)
+        for part in ("estimate", "low", "high")
+    )
     return Series(label, tuple(sizes), middle, low, high, seeds=tuple(band.count for band in bands))
 
 
@@ -38,10 +55,23 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
             found = {bits: learned.get("plain", name, optimizer, bits) for bits in s.sizes}
             known = {bits: each for bits, each in found.items() if each is not None}
             if known:
-                series.append(_band(name, known, [censored_median(each.steps) for each in known.values()]))
-            cut = {bits: float(np.median(each.steps.lower)) for bits, each in known.items() if 2 * each.steps.censored >= each.steps.count}
+                series.append(
+                    _band(name, known, [censored_median(each.steps) for each in known.values()])
+                )
+            cut = {
+                bits: float(np.median(each.steps.lower))
+                for bits, each in known.items()
+                if 2 * each.steps.censored >= each.steps.count
+            }
             if cut:
-                series.append(Series(f"{name}: cut off, at least", tuple(cut), tuple(cut.values()), role="samples"))
+                series.append(
+                    Series(
+                        f"{name}: cut off, at least",
+                        tuple(cut),
+                        tuple(cut.values()),
+                        role="samples",
+                    )
+                )
         if not series:
             continue
         caption = (
@@ -49,53 +79,156 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
             f"target is {1 - s.target:.0%} accuracy at k = ⌈log2 n⌉ with {s.batch} fresh rows a step and a rate tuned on other seeds."
         )
         title = f"Steps to {1 - s.target:.0%} accuracy ({optimizer})"
-        figures.append(Figure(f"steps-{optimizer}", title, Axis("n", log=True), Axis("steps", log=True), tuple(series), caption))
+        figures.append(
+            Figure(
+                f"steps-{optimizer}",
+                title,
+                Axis("n", log=True),
+                Axis("steps", log=True),
+                tuple(series),
+                caption,
+            )
+        )
         lines = []
         for currency in ("steps", "FLOPs", "seconds"):
             found = ratios(s, learned, optimizer, currency, ("FCN", "CNN"))
             if found:
-                lines.append(_band(currency if currency != "steps" else "steps (and samples)", found, list(found.values())))
+                lines.append(
+                    _band(
+                        currency if currency != "steps" else "steps (and samples)",
+                        found,
+                        list(found.values()),
+                    )
+                )
         if lines:
             ends = (min(s.sizes), max(s.sizes))
             lines.append(Series("equal", ends, (1.0, 1.0), role="baseline"))
             caption = "Ratio of medians with 95 % bootstrap intervals; one-sided where seeds were cut off. Above 1 the CNN is cheaper."
             title = f"What the FCN needs over what the CNN needs ({optimizer})"
-            figures.append(Figure(f"ratio-{optimizer}", title, Axis("n", log=True), Axis("FCN / CNN", log=True), tuple(lines), caption))
+            figures.append(
+                Figure(
+                    f"ratio-{optimizer}",
+                    title,
+                    Axis("n", log=True),
+                    Axis("FCN / CNN", log=True),
+                    tuple(lines),
+                    caption,
+                )
+            )
     return tuple(figures)
 
 
 def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, ...]:
-    """Every case, the ratio in every currency, and sample thresholds where finite training sets were run.
+    """Every case, the ratio in every currency, and sample thresholds where finite training sets
+    were run.
 
     >>> [table.name for table in learning_tables(PatternsSettings(), Learned({}, {}))]
     ['learning', 'currencies']
     """
     columns = (
-        *("variant", "network", "optimizer", "n", "k", "training set", "parameters", "rate", "most steps", "seeds", "reached", "broken"),
-        *("median steps", "low", "high", "median samples", "median FLOPs", "mean seconds", "mean risk", "risk low", "risk high"),
+        *(
+            "variant",
+            "network",
+            "optimizer",
+            "n",
+            "k",
+            "training set",
+            "parameters",
+            "rate",
+            "most steps",
+            "seeds",
+            "reached",
+            "broken",
+        ),
+        *(
+            "median steps",
+            "low",
+            "high",
+            "median samples",
+            "median FLOPs",
+            "mean seconds",
+            "mean risk",
+            "risk low",
+            "risk high",
+        ),
         "constant",
     )
     rows = []
     for case, found in learned.cases.items():
         middle, risk = censored_median(found.steps), mean_interval(found.risks)
         task = trial_of(s, case, found.rate, 0).task
-        parameters = network_of(case.network, case.window, s.filters).parameter_count((case.bits, 1))
-        rows.append((
-            *(case.variant, case.network, case.optimizer, case.bits, case.window, case.samples or "fresh rows", parameters, found.rate),
-            *(cap_of(s, case), found.steps.count, found.reached, found.broken, _finite(middle.estimate), middle.low, _finite(middle.high)),
-            *(_finite(float(np.median(spent(s, found, what).upper))) for what in ("samples", "FLOPs")),
-            *(mean_seconds(found), risk.estimate, risk.low, risk.high, task.baselines()["constant"]),
-        ))  # fmt: skip
-    tables = [TableData("learning", f"Learning to {1 - s.target:.0%} accuracy; medians are empty where cut off", columns, tuple(rows))]
+        parameters = network_of(case.network, case.window, s.filters).parameter_count(
+            (case.bits, 1)
+        )
+        rows.append(
+            (
+                *(
+                    case.variant,
+                    case.network,
+                    case.optimizer,
+                    case.bits,
+                    case.window,
+                    case.samples or "fresh rows",
+                    parameters,
+                    found.rate,
+                ),
+                *(
+                    cap_of(s, case),
+                    found.steps.count,
+                    found.reached,
+                    found.broken,
+                    _finite(middle.estimate),
+                    middle.low,
+                    _finite(middle.high),
+                ),
+                *(
+                    _finite(float(np.median(spent(s, found, what).upper)))
+                    for what in ("samples", "FLOPs")
+                ),
+                *(
+                    mean_seconds(found),
+                    risk.estimate,
+                    risk.low,
+                    risk.high,
+                    task.baselines()["constant"],
+                ),
+            )
+        )
+    tables = [
+        TableData(
+            "learning",
+            f"Learning to {1 - s.target:.0%} accuracy; medians are empty where cut off",
+            columns,
+            tuple(rows),
+        )
+    ]
     cells = []
     for optimizer in s.optimizers:
         for pair in (("FCN", "CNN"), ("LCN", "CNN")):
             for currency in CURRENCIES:
                 for bits, ratio in ratios(s, learned, optimizer, currency, pair).items():
                     name = f"{pair[0]}/{pair[1]}"
-                    cells.append((name, optimizer, currency, bits, _finite(ratio.estimate), ratio.low, _finite(ratio.high), ratio.count))
+                    cells.append(
+                        (
+                            name,
+                            optimizer,
+                            currency,
+                            bits,
+                            _finite(ratio.estimate),
+                            ratio.low,
+                            _finite(ratio.high),
+                            ratio.count,
+                        )
+                    )
     columns = ("ratio", "optimizer", "currency", "n", "ratio of medians", "low", "high", "seeds")
-    tables.append(TableData("currencies", "What one network needs over what another needs, in each currency", columns, tuple(cells)))
+    tables.append(
+        TableData(
+            "currencies",
+            "What one network needs over what another needs, in each currency",
+            columns,
+            tuple(cells),
+        )
+    )
     if s.finite_samples:
         tables.append(_threshold_table(s, learned))
     return tuple(tables)
@@ -124,9 +257,21 @@ def _threshold_table(s: PatternsSettings, learned: Learned) -> TableData:
     for network in ("CNN", "FCN"):
         found = sample_threshold(s, learned, network)
         if found is not None:
-            rows.append((network, s.finite_size, _finite(found.estimate), found.low, _finite(found.high), found.censoring, found.trials))
+            rows.append(
+                (
+                    network,
+                    s.finite_size,
+                    _finite(found.estimate),
+                    found.low,
+                    _finite(found.high),
+                    found.censoring,
+                    found.trials,
+                )
+            )
     columns = ("network", "n", "training rows", "low", "high", "censoring", "trials")
-    title = f"The training set from which half of the seeds reach {1 - s.target:.0%} accuracy (adam)"
+    title = (
+        f"The training set from which half of the seeds reach {1 - s.target:.0%} accuracy (adam)"
+    )
     return TableData("sample-thresholds", title, columns, tuple(rows))
 
 
@@ -136,7 +281,10 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
     >>> [note.code for note in learning_notes(PatternsSettings(), Learned({}, {}))]
     ['tuning', 'networks', 'resolution']
     """
-    grids = "; ".join(f"{name} {', '.join(f'{r:g}' for r in getattr(s, f'{name}_rates'))}" for name in s.optimizers)
+    grids = "; ".join(
+        f"{name} {', '.join(f'{r:g}' for r in getattr(s, f'{name}_rates'))}"
+        for name in s.optimizers
+    )
     chosen = "; ".join(f"{case.label}: {rate:g}" for case, rate in learned.rates.items())
     notes = [
         Note(
@@ -159,7 +307,11 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
             "are a batch's shared among its trials.",
         ),
     ]
-    edges = [case.label for case, rate in learned.rates.items() if rate in (min(rates_of(s, case)), max(rates_of(s, case)))]
+    edges = [
+        case.label
+        for case, rate in learned.rates.items()
+        if rate in (min(rates_of(s, case)), max(rates_of(s, case)))
+    ]
     if edges:
         text = f"The chosen rate lies at the edge of the grid, so a better one may lie beyond, for {'; '.join(edges)}."
         notes.append(Note("rate-at-edge", "warning", text))
@@ -167,7 +319,9 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
 
 
 def _currency_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
-    """In which currency the separation shows: how the ratio grows, and what it is at the largest size."""
+    """In which currency the separation shows: how the ratio grows, and what it is at the largest
+    size.
+    """
     notes = []
     for optimizer in s.optimizers:
         growing, largest, last = [], [], s.sizes[-1]

@@ -1,9 +1,11 @@
-"""A run of gradient descent exactly as Theorem 4 prescribes, with everything that the lemmas bound, in float64.
+"""A run of gradient descent exactly as Theorem 4 prescribes, with everything that the lemmas bound,
+in float64.
 
-Two exact savings make the theorem's sizes run. A window's features depend on its k bits alone, so the population gradient over
-all 2^n inputs needs the features of 2^k patterns. And filters that begin equal stay equal, since u begins at 0: the q filters are
-2^k groups with multiplicities, and a step costs the same for every q. (Float32 will not do: a step moves a weight by less than
-its last digit.)
+Two exact savings make the theorem's sizes run. A window's features depend on its k bits alone, so
+the population gradient over all 2^n inputs needs the features of 2^k patterns. And filters that
+begin equal stay equal, since u begins at 0: the q filters are 2^k groups with multiplicities, and a
+step costs the same for every q. (Float32 will not do: a step moves a weight by less than its last
+digit.)
 """
 
 import dataclasses
@@ -12,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.studies.study import seeds_from
-from separatrix.theory.patterns import cube, lemma6_readout, parity_table, pattern_index, theorem4_rate
+from separatrix.theory.patterns import (
+    cube,
+    lemma6_readout,
+    parity_table,
+    pattern_index,
+    theorem4_rate,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,14 +54,18 @@ class Prescribed:
         >>> Prescribed(4, 2, 64, 10, records=4).times().tolist()
         [2, 5, 8, 10]
         """
-        return np.unique(np.linspace(0, self.steps, min(self.records, self.steps) + 1).round().astype(int))[1:]
+        return np.unique(
+            np.linspace(0, self.steps, min(self.records, self.steps) + 1).round().astype(int)
+        )[1:]
 
 
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """What is drawn before a run: filters (as counts of their sign patterns), the rule and its place, and Lemma 6's readout.
+    """What is drawn before a run: filters (as counts of their sign patterns), the rule and its
+    place, and Lemma 6's readout.
 
-    `comparator` is that readout for one filter of each sign pattern, `norm` its Euclidean norm over all filters.
+    `comparator` is that readout for one filter of each sign pattern, `norm` its Euclidean norm over
+    all filters.
 
     >>> start = draw_start(Prescribed(4, 2, 256, 10), seed=0, parity=True)
     >>> start.table.tolist(), int(start.counts.sum())
@@ -89,7 +101,9 @@ def start_from(run: Prescribed, weights: np.ndarray, table: np.ndarray, place: i
     """
     certificate = lemma6_readout(weights, table, place, run.bits)
     comparator = run.window * table / np.maximum(certificate.counts, 1)
-    return Start(certificate.counts, table, place, comparator, certificate.norm, certificate.balanced)
+    return Start(
+        certificate.counts, table, place, comparator, certificate.norm, certificate.balanced
+    )
 
 
 def starts_of(run: Prescribed, seed: int, count: int) -> list[Start]:
@@ -98,7 +112,10 @@ def starts_of(run: Prescribed, seed: int, count: int) -> list[Start]:
     >>> [len(start.table) for start in starts_of(Prescribed(4, 2, 256, 10), seed=0, count=2)]
     [4, 4]
     """
-    return [draw_start(run, each, parity=index == 0) for index, each in enumerate(seeds_from(seed, count))]
+    return [
+        draw_start(run, each, parity=index == 0)
+        for index, each in enumerate(seeds_from(seed, count))
+    ]
 
 
 def occupancy(run: Prescribed) -> np.ndarray:
@@ -115,9 +132,11 @@ def occupancy(run: Prescribed) -> np.ndarray:
 
 
 def follow(run: Prescribed, starts: list[Start]) -> list[dict[str, np.ndarray]]:
-    """Train from every start; per step the loss, the loss of Lemma 6's readout and ||∂L/∂u||, and at `times` what the lemmas bound.
+    """Train from every start; per step the loss, the loss of Lemma 6's readout and ||∂L/∂u||, and
+    at `times` what the lemmas bound.
 
-    `readout` is the longest readout of a window, `moved` is ||W(t) - W(0)||, `rival_after` the loss of Lemma 6's readout on W(t).
+    `readout` is the longest readout of a window, `moved` is ||W(t) - W(0)||, `rival_after` the loss
+    of Lemma 6's readout on W(t).
 
     >>> run = Prescribed(4, 2, 256, 20)
     >>> out = follow(run, [draw_start(run, 0, parity=True)])[0]
@@ -126,11 +145,15 @@ def follow(run: Prescribed, starts: list[Start]) -> list[dict[str, np.ndarray]]:
     """
     patterns, seen, inputs = cube(run.window), occupancy(run), cube(run.bits)
     bias, rows = 1.0 / run.window - 1.0, len(inputs)
-    labels = np.stack([s.table[pattern_index(inputs[:, s.place : s.place + run.window])] for s in starts])
+    labels = np.stack(
+        [s.table[pattern_index(inputs[:, s.place : s.place + run.window])] for s in starts]
+    )
     counts = np.stack([s.counts for s in starts])[:, None, :].astype(float)
     table = np.stack([s.table for s in starts])
     comparator = (np.stack([s.comparator for s in starts]) * counts[:, 0])[:, None, :]
-    moved = np.zeros((len(starts), *patterns.shape))  # W - W(0), kept apart so that no digit of it is lost
+    moved = np.zeros(
+        (len(starts), *patterns.shape)
+    )  # W - W(0), kept apart so that no digit of it is lost
     readout = np.zeros((len(starts), run.positions, len(patterns)))
     every: dict[str, list[Any]] = {"loss": [], "rival": [], "gradient": []}
     looks: dict[str, list[Any]] = {"readout": [], "moved": [], "rival_after": []}
@@ -141,7 +164,8 @@ def follow(run: Prescribed, starts: list[Start]) -> list[dict[str, np.ndarray]]:
         return np.clip(z, 0.0, run.ceiling), ((z > 0) & (z < run.ceiling)).astype(float)
 
     def rival(features: np.ndarray) -> np.ndarray:
-        # Lemma 6's readout looks through one window only, so its loss over all inputs is that over patterns.
+        # Lemma 6's readout looks through one window only, so its loss over all inputs is that over
+        # patterns.
         return np.maximum(1.0 - table * (comparator @ features)[:, 0], 0.0).mean(1)
 
     features, slopes = activity()
@@ -149,7 +173,9 @@ def follow(run: Prescribed, starts: list[Start]) -> list[dict[str, np.ndarray]]:
     for step in range(1, run.steps + 1):
         scores = ((readout * counts) @ features).reshape(len(starts), -1) @ seen
         margin = 1.0 - labels * scores
-        push = ((margin > 0) * labels) @ seen.T / -rows  # the loss's slope in each window's output for each pattern
+        push = (
+            ((margin > 0) * labels) @ seen.T / -rows
+        )  # the loss's slope in each window's output for each pattern
         push = push.reshape(len(starts), run.positions, -1)
         toward = push @ features.swapaxes(1, 2)
         every["loss"].append(np.maximum(margin, 0.0).mean(1))
@@ -163,4 +189,7 @@ def follow(run: Prescribed, starts: list[Start]) -> list[dict[str, np.ndarray]]:
             looks["moved"].append(np.sqrt((counts.swapaxes(1, 2) * moved**2).sum((1, 2))))
             looks["rival_after"].append(rival(features))
     out = {name: np.stack(values, 1) for name, values in (every | looks).items()}
-    return [{name: values[i] for name, values in out.items()} | {"rival_before": before[i]} for i in range(len(starts))]
+    return [
+        {name: values[i] for name, values in out.items()} | {"rival_before": before[i]}
+        for i in range(len(starts))
+    ]

@@ -1,4 +1,6 @@
-"""Exact learners: search over windows beside search over all sets of bits, on ordered and on permuted bits."""
+"""Exact learners: search over windows beside search over all sets of bits, on ordered and on
+permuted bits.
+"""
 
 import itertools
 import math
@@ -19,7 +21,8 @@ from separatrix.theory.patterns.junta import LARGEST_SEARCH
 
 
 def search_once(bits: int, samples: int, seed: int) -> dict[str, Any]:
-    """Both searches for the parity of k = ⌈log2 n⌉ consecutive bits, and both again after a permutation of the bits.
+    """Both searches for the parity of k = ⌈log2 n⌉ consecutive bits, and both again after a
+    permutation of the bits.
 
     Where there are too many sets of bits to search, the time is missing and the count is not.
 
@@ -34,8 +37,18 @@ def search_once(bits: int, samples: int, seed: int) -> dict[str, Any]:
     y = x[:, start : start + window].prod(1)
     order = rng.permutation(bits)
     quick = window_search(x, y, window)
-    row: dict[str, Any] = {"bits": bits, "window": window, "windows": quick.candidates, "sets": math.comb(bits, window)}
-    row |= {"window_rows": quick.rows_read, "junta_rows": None, "window_seconds": quick.seconds, "junta_seconds": None}
+    row: dict[str, Any] = {
+        "bits": bits,
+        "window": window,
+        "windows": quick.candidates,
+        "sets": math.comb(bits, window),
+    }
+    row |= {
+        "window_rows": quick.rows_read,
+        "junta_rows": None,
+        "window_seconds": quick.seconds,
+        "junta_seconds": None,
+    }
     row |= {"agree": None, "permuted_found": None}
     row["window_found"] = quick.unique and quick.supports[0] == tuple(range(start, start + window))
     row["permuted_windows"] = window_search(x[:, order], y, window).survivors
@@ -68,22 +81,28 @@ def measure_search(lab: Lab, s: PatternsSettings) -> list[list[dict[str, Any]]]:
 
 
 def search_finding(found: list[list[dict[str, Any]]]) -> Finding:
-    """The verdict on the gap: both searches find the bits, and the ratio of the rows that they read grows with n.
+    """The verdict on the gap: both searches find the bits, and the ratio of the rows that they read
+    grows with n.
 
-    Rows are counted, not timed, so that the verdict does not depend on what else the machine does; times are in the figure.
+    Rows are counted, not timed, so that the verdict does not depend on what else the machine does;
+    times are in the figure.
 
     >>> search_finding([]).verdict
     'undecided'
     """
     searched = [rows for rows in found if all(row["junta_rows"] is not None for row in rows)]
     if len(searched) < 3:
-        return Finding(claims.SEARCH_GAP, "undecided", "fewer than three sizes could be searched", True)
+        return Finding(
+            claims.SEARCH_GAP, "undecided", "fewer than three sizes could be searched", True
+        )
     right = all(row["agree"] and row["window_found"] for rows in searched for row in rows)
     logs = np.log([rows[0]["bits"] for rows in searched])
     work = np.log([[row["junta_rows"] / row["window_rows"] for row in rows] for rows in searched])
     slopes = mean_interval([float(np.polyfit(logs, column, 1)[0]) for column in work.T])
     counts = [(rows[0]["bits"], rows[0]["sets"] / rows[0]["windows"]) for rows in found]
-    exponents = [math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in itertools.pairwise(counts)]
+    exponents = [
+        math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in itertools.pairwise(counts)
+    ]
     steeper = exponents[-1] > exponents[0]
     verdict: Verdict = decide_above(slopes, 0.0) if right and steeper else "refuted"
     last = searched[-1]
@@ -93,10 +112,22 @@ def search_finding(found: list[list[dict[str, Any]]]) -> Finding:
         f"{exponents[0]:.1f} to {exponents[-1]:.1f}; rows read: junta/window {ratio} at n = {last[0]['bits']}, growing like n to the {slopes}; "
         f"{'both found the bits in every repetition' if right else 'some repetition did not find the bits'}"
     )
-    power = float(np.polyfit(np.log([n for n, _ in counts]), np.log([ratio for _, ratio in counts]), 1)[0])
+    power = float(
+        np.polyfit(np.log([n for n, _ in counts]), np.log([ratio for _, ratio in counts]), 1)[0]
+    )
     evidence = (
-        Evidence.of("exponent in n of the ratio of rows read, junta/window search", slopes, 0.0, candidates=power),
-        Evidence.of(f"ratio of rows read at n = {last[0]['bits']}", ratio, 1.0, candidates=last[0]["sets"] / last[0]["windows"]),
+        Evidence.of(
+            "exponent in n of the ratio of rows read, junta/window search",
+            slopes,
+            0.0,
+            candidates=power,
+        ),
+        Evidence.of(
+            f"ratio of rows read at n = {last[0]['bits']}",
+            ratio,
+            1.0,
+            candidates=last[0]["sets"] / last[0]["windows"],
+        ),
     )
     return Finding(claims.SEARCH_GAP, verdict, reason, True, evidence)
 
@@ -111,24 +142,51 @@ def search_figures(found: list[list[dict[str, Any]]]) -> tuple[Figure, ...]:
         return ()
     sizes = tuple(rows[0]["bits"] for rows in found)
     counts = (
-        Series("all sets of k bits, C(n,k)", sizes, tuple(float(rows[0]["sets"]) for rows in found), role="law"),
-        Series("windows, n-k+1", sizes, tuple(float(rows[0]["windows"]) for rows in found), role="law"),
+        Series(
+            "all sets of k bits, C(n,k)",
+            sizes,
+            tuple(float(rows[0]["sets"]) for rows in found),
+            role="law",
+        ),
+        Series(
+            "windows, n-k+1", sizes, tuple(float(rows[0]["windows"]) for rows in found), role="law"
+        ),
     )
     lines = []
-    for key, label in (("junta_seconds", "search over sets"), ("window_seconds", "search over windows")):
+    for key, label in (
+        ("junta_seconds", "search over sets"),
+        ("window_seconds", "search over windows"),
+    ):
         known = [rows for rows in found if all(row[key] is not None for row in rows)]
         bands = [mean_interval([row[key] for row in rows]) for rows in known]
         lines.append(
             Series(
-                label, tuple(rows[0]["bits"] for rows in known), tuple(band.estimate for band in bands),
-                tuple(band.low if band.low > 0 else None for band in bands), tuple(band.high for band in bands),
+                label,
+                tuple(rows[0]["bits"] for rows in known),
+                tuple(band.estimate for band in bands),
+                tuple(band.low if band.low > 0 else None for band in bands),
+                tuple(band.high for band in bands),
                 seeds=tuple(band.count for band in bands),
             )
-        )  # fmt: skip
+        )
     caption = "k = ⌈log2 n⌉; a point is missing where the sets are too many to search."
     return (
-        Figure("search-candidates", "Candidates of the exact learners", Axis("n", log=True), Axis("candidates", log=True), counts, caption),
-        Figure("search-seconds", "Time of the exact learners", Axis("n", log=True), Axis("seconds", log=True), tuple(lines), caption),
+        Figure(
+            "search-candidates",
+            "Candidates of the exact learners",
+            Axis("n", log=True),
+            Axis("candidates", log=True),
+            counts,
+            caption,
+        ),
+        Figure(
+            "search-seconds",
+            "Time of the exact learners",
+            Axis("n", log=True),
+            Axis("seconds", log=True),
+            tuple(lines),
+            caption,
+        ),
     )
 
 
@@ -145,15 +203,44 @@ def search_table(found: list[list[dict[str, Any]]]) -> TableData:
         known = [row["junta_seconds"] for row in rows if row["junta_seconds"] is not None]
         sets = mean_interval(known) if known else None
         empty = sum(row["permuted_windows"] == 0 for row in rows)
-        cells.append((
-            *(first["bits"], first["window"], first["windows"], first["sets"], windows.estimate, windows.low, windows.high),
-            *((sets.estimate, sets.low, sets.high) if sets else (None, None, None)), len(rows), empty,
-        ))  # fmt: skip
+        cells.append(
+            (
+                *(
+                    first["bits"],
+                    first["window"],
+                    first["windows"],
+                    first["sets"],
+                    windows.estimate,
+                    windows.low,
+                    windows.high,
+                ),
+                *((sets.estimate, sets.low, sets.high) if sets else (None, None, None)),
+                len(rows),
+                empty,
+            )
+        )
     columns = (
-        *("n", "k", "windows", "sets", "window seconds", "low", "high", "set seconds", "set low", "set high", "repetitions"),
+        *(
+            "n",
+            "k",
+            "windows",
+            "sets",
+            "window seconds",
+            "low",
+            "high",
+            "set seconds",
+            "set low",
+            "set high",
+            "repetitions",
+        ),
         "permuted: no window explains",
     )
-    return TableData("search", "Exact learners from noise-free samples; times with 95 % intervals over repetitions", columns, tuple(cells))
+    return TableData(
+        "search",
+        "Exact learners from noise-free samples; times with 95 % intervals over repetitions",
+        columns,
+        tuple(cells),
+    )
 
 
 def expressivity_notes(s: PatternsSettings) -> tuple[Note, ...]:
@@ -162,7 +249,9 @@ def expressivity_notes(s: PatternsSettings) -> tuple[Note, ...]:
     >>> expressivity_notes(PatternsSettings())[0].code
     'expressivity'
     """
-    chances = ", ".join(f"{(n - log_window(n) + 1) / math.comb(n, log_window(n)):.2g} at n = {n}" for n in s.sizes)
+    chances = ", ".join(
+        f"{(n - log_window(n) + 1) / math.comb(n, log_window(n)):.2g} at n = {n}" for n in s.sizes
+    )
     return (
         Note(
             "expressivity",

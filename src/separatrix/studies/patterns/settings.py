@@ -12,11 +12,13 @@ VARIANTS = ("random", "hidden", "spread", "biased", "readout")
 class PatternsSettings:
     """What the study varies; tuples that belong together have equal lengths.
 
-    Certificates are runs of Theorem 4's recipe, one for each entry of the `certificate_` tuples. `sizes` are the n of the learning
-    experiments (k = ⌈log2 n⌉), `full_steps` and `window_steps` the most steps that a fully connected network and one that sees
-    windows may take there. `variants` are run at `variant_sizes`, finite training sets of `finite_samples` rows at `finite_size`.
-    `equal_seeds` (where it is more than `seeds`) is for the FCN on ordered and permuted bits: to show that two numbers are equal takes
-    more seeds than to show that they differ.
+    Certificates are runs of Theorem 4's recipe, one for each entry of the `certificate_` tuples.
+    `sizes` are the n of the learning experiments (k = ⌈log2 n⌉), `full_steps` and `window_steps`
+    the most steps that a fully connected network and one that sees windows may take there.
+    `variants` are run at `variant_sizes`, finite training sets of `finite_samples` rows at
+    `finite_size`. `equal_seeds` (where it is more than `seeds`) is for the FCN on ordered and
+    permuted bits: to show that two numbers are equal takes more seeds than to show that they
+    differ.
 
     >>> PatternsSettings().sizes
     (8, 16, 32)
@@ -63,13 +65,18 @@ class PatternsSettings:
 
     def __post_init__(self):
         together = (
-            ("certificate_bits", ("certificate_windows", "certificate_filters", "certificate_steps")),
+            (
+                "certificate_bits",
+                ("certificate_windows", "certificate_filters", "certificate_steps"),
+            ),
             ("sizes", ("full_steps", "window_steps")),
         )
         for first, others in together:
             for name in others:
                 if len(getattr(self, name)) != len(getattr(self, first)):
-                    raise ParameterError("patterns", name, f"as many numbers as `{first}` has", getattr(self, name))
+                    raise ParameterError(
+                        "patterns", name, f"as many numbers as `{first}` has", getattr(self, name)
+                    )
         for bits, window in zip(self.certificate_bits, self.certificate_windows):
             check_integer("patterns", "certificate_bits", bits, 2, 12)
             check_integer("patterns", "certificate_windows", window, 1, bits)
@@ -85,8 +92,13 @@ class PatternsSettings:
             check_choice("patterns", "optimizers", optimizer, OPTIMIZERS)
         for variant in self.variants:
             if variant not in VARIANTS:
-                raise ParameterError("patterns", "variants", f"among {', '.join(VARIANTS)}", variant)
-        for name, given in (("variant_sizes", self.variant_sizes), ("finite_size", (self.finite_size,) if self.finite_samples else ())):
+                raise ParameterError(
+                    "patterns", "variants", f"among {', '.join(VARIANTS)}", variant
+                )
+        for name, given in (
+            ("variant_sizes", self.variant_sizes),
+            ("finite_size", (self.finite_size,) if self.finite_samples else ()),
+        ):
             if not set(given) <= set(self.sizes):
                 raise ParameterError("patterns", name, f"among the sizes {self.sizes}", given)
 

@@ -3,20 +3,40 @@
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.patterns.certificates import certificate_figures, certificate_findings, certificate_tables, measure_certificates
+from separatrix.studies.patterns.certificates import (
+    certificate_figures,
+    certificate_findings,
+    certificate_tables,
+    measure_certificates,
+)
 from separatrix.studies.patterns.claims import CLAIMS
-from separatrix.studies.patterns.gradient_figures import crossing_notes, gradient_figures, gradient_table
-from separatrix.studies.patterns.gradients import gradient_findings, identity_errors, measure_gradients
-from separatrix.studies.patterns.trials import learn, learning_sweeps
 from separatrix.studies.patterns.figures import learning_figures, learning_notes, learning_tables
-from separatrix.studies.patterns.search import expressivity_notes, measure_search, search_figures, search_finding, search_table
-from separatrix.studies.patterns.verdicts import learning_findings
+from separatrix.studies.patterns.gradient_figures import (
+    crossing_notes,
+    gradient_figures,
+    gradient_table,
+)
+from separatrix.studies.patterns.gradients import (
+    gradient_findings,
+    identity_errors,
+    measure_gradients,
+)
+from separatrix.studies.patterns.search import (
+    expressivity_notes,
+    measure_search,
+    search_figures,
+    search_finding,
+    search_table,
+)
 from separatrix.studies.patterns.settings import SCALES, PatternsSettings
+from separatrix.studies.patterns.trials import learn, learning_sweeps
+from separatrix.studies.patterns.verdicts import learning_findings
 from separatrix.studies.study import Study
 
 
 class Patterns(Study[PatternsSettings]):
-    """The computational separation on k-patterns: theorems on real runs, exact gradients, learning, exact search.
+    """The computational separation on k-patterns: theorems on real runs, exact gradients, learning,
+    exact search.
 
     >>> Patterns().name, len(Patterns().claims)
     ('patterns', 15)
@@ -33,7 +53,8 @@ class Patterns(Study[PatternsSettings]):
 
     def conclude(self, lab: Lab, settings: PatternsSettings) -> Outcome:
         s = settings
-        # Trials come last: they stop when a budget is spent, calculations do not. But a shard has its trials to run, and then waits for others'.
+        # Trials come last: they stop when a budget is spent, calculations do not. But a shard has
+        # its trials to run, and then waits for others'.
         if lab.shard:
             learn(lab, s)
         certificates = measure_certificates(lab, s)
@@ -53,8 +74,18 @@ class Patterns(Study[PatternsSettings]):
             *certificate_figures(certificates),
             *search_figures(search),
         )
-        tables = (*certificate_tables(s, certificates), gradient_table(gradients), *learning_tables(s, learned), search_table(search))
-        notes = (*_recipe(s), *crossing_notes(gradients), *learning_notes(s, learned), *expressivity_notes(s))
+        tables = (
+            *certificate_tables(s, certificates),
+            gradient_table(gradients),
+            *learning_tables(s, learned),
+            search_table(search),
+        )
+        notes = (
+            *_recipe(s),
+            *crossing_notes(gradients),
+            *learning_notes(s, learned),
+            *expressivity_notes(s),
+        )
         return Outcome(findings, figures, tables, notes)
 
 

@@ -1,4 +1,6 @@
-"""Findings on learning: how the gap in steps grows, whether locality suffices, what an unknown order does."""
+"""Findings on learning: how the gap in steps grows, whether locality suffices, what an unknown
+order does.
+"""
 
 import math
 
@@ -8,19 +10,22 @@ from separatrix.inference.intervals import Interval, mean_interval
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
 from separatrix.studies.patterns import claims
 from separatrix.studies.patterns.censored import Amounts, growth, median_ratio
-from separatrix.studies.patterns.trials import PASSES, Learned, Measured, cap_of, network_of
 from separatrix.studies.patterns.settings import PatternsSettings
+from separatrix.studies.patterns.trials import PASSES, Learned, Measured, cap_of, network_of
 
 MARGIN = 2.0  # two numbers of steps within this factor of each other count as equal
 NEAR_CHANCE = 0.45  # a mean risk above this is called chance (which is ½)
 CURRENCIES = ("steps", "samples", "FLOPs", "seconds")
-_OUTSIDE = "Gaussian initialisation, fresh batches, tuned rates and few filters, not Theorem 4's recipe"
+_OUTSIDE = (
+    "Gaussian initialisation, fresh batches, tuned rates and few filters, not Theorem 4's recipe"
+)
 
 
 def spent(s: PatternsSettings, measured: Measured, currency: str) -> Amounts:
     """What the seeds of a case spent until they reached the target.
 
-    FLOPs are three forward passes on each row of each step; seconds are those of the trial's program, measurements included.
+    FLOPs are three forward passes on each row of each step; seconds are those of the trial's
+    program, measurements included.
 
     >>> from separatrix.studies.patterns.trials import Case
     >>> row = {"status": "reached", "steps": 9, "trace.step": [0, 9], "risk": 0.0, "run.seconds": 0.1}
@@ -32,11 +37,15 @@ def spent(s: PatternsSettings, measured: Measured, currency: str) -> Amounts:
         return measured.seconds
     case = measured.case
     one = network_of(case.network, case.window, s.filters).flops((case.bits, 1))
-    factor = {"steps": 1.0, "samples": float(s.batch), "FLOPs": float(PASSES * one * s.batch)}[currency]
+    factor = {"steps": 1.0, "samples": float(s.batch), "FLOPs": float(PASSES * one * s.batch)}[
+        currency
+    ]
     return measured.steps.times(factor)
 
 
-def ratios(s: PatternsSettings, learned: Learned, optimizer: str, currency: str, pair: tuple[str, str]) -> dict[int, Interval]:
+def ratios(
+    s: PatternsSettings, learned: Learned, optimizer: str, currency: str, pair: tuple[str, str]
+) -> dict[int, Interval]:
     """The ratio of medians at every size where both networks were measured.
 
     >>> ratios(PatternsSettings(), Learned({}, {}), "adam", "steps", ("FCN", "CNN"))
@@ -57,7 +66,9 @@ def _pairs(
     return out
 
 
-def growth_of(s: PatternsSettings, learned: Learned, optimizer: str, currency: str) -> Interval | None:
+def growth_of(
+    s: PatternsSettings, learned: Learned, optimizer: str, currency: str
+) -> Interval | None:
     """How the FCN/CNN ratio grows: its exponent in n; None with fewer than three sizes.
 
     >>> growth_of(PatternsSettings(), Learned({}, {}), "adam", "steps") is None
@@ -73,7 +84,12 @@ def learning_findings(s: PatternsSettings, learned: Learned) -> list[Finding]:
     >>> [finding.verdict for finding in learning_findings(PatternsSettings(), Learned({}, {}))]
     ['undecided', 'undecided', 'undecided', 'undecided']
     """
-    return [_steps_grow(s, learned), _local(s, learned), _cnn_loses(s, learned), _fcn_indifferent(s, learned)]
+    return [
+        _steps_grow(s, learned),
+        _local(s, learned),
+        _cnn_loses(s, learned),
+        _fcn_indifferent(s, learned),
+    ]
 
 
 def _steps_grow(s: PatternsSettings, learned: Learned) -> Finding:
@@ -85,14 +101,28 @@ def _steps_grow(s: PatternsSettings, learned: Learned) -> Finding:
             verdicts.append("undecided")
             words.append(f"{optimizer}: fewer than three sizes were measured")
             continue
-        verdicts.append("supported" if slope.low > 0 else "refuted" if slope.high < 0 else "undecided")
-        evidence.append(Evidence.of(f"exponent in n of the FCN/CNN ratio of median steps, {optimizer}", slope, 0.0))
+        verdicts.append(
+            "supported" if slope.low > 0 else "refuted" if slope.high < 0 else "undecided"
+        )
+        evidence.append(
+            Evidence.of(
+                f"exponent in n of the FCN/CNN ratio of median steps, {optimizer}", slope, 0.0
+            )
+        )
         parts = []
         for bits, ratio in ratios(s, learned, optimizer, "steps", ("FCN", "CNN")).items():
-            evidence.append(Evidence.of(f"FCN/CNN median steps, {optimizer}, n = {bits}", ratio, 1.0))
+            evidence.append(
+                Evidence.of(f"FCN/CNN median steps, {optimizer}, n = {bits}", ratio, 1.0)
+            )
             parts.append(f"{shown(ratio)} at n = {bits}")
-        words.append(f"{optimizer}: the ratio grows like n to the {shown(slope)}; it is " + ", ".join(parts) + _cut(s, learned, optimizer))
-    return Finding(claims.STEPS_GROW, all_of(verdicts), "; ".join(words), False, tuple(evidence), _OUTSIDE)
+        words.append(
+            f"{optimizer}: the ratio grows like n to the {shown(slope)}; it is "
+            + ", ".join(parts)
+            + _cut(s, learned, optimizer)
+        )
+    return Finding(
+        claims.STEPS_GROW, all_of(verdicts), "; ".join(words), False, tuple(evidence), _OUTSIDE
+    )
 
 
 def _cut(s: PatternsSettings, learned: Learned, optimizer: str) -> str:
@@ -103,7 +133,9 @@ def _cut(s: PatternsSettings, learned: Learned, optimizer: str) -> str:
             found = learned.get("plain", name, optimizer, bits)
             if found is not None and found.steps.censored:
                 cap = cap_of(s, found.case)
-                parts.append(f"{found.steps.censored} of {found.steps.count} {name} seeds at n = {bits} (after {cap} steps)")
+                parts.append(
+                    f"{found.steps.censored} of {found.steps.count} {name} seeds at n = {bits} (after {cap} steps)"
+                )
     return f"; cut off before the target: {', '.join(parts)}" if parts else ""
 
 
@@ -124,8 +156,18 @@ def _local(s: PatternsSettings, learned: Learned) -> Finding:
     evidence, words = [], []
     for optimizer in s.optimizers:
         for bits, ratio in ratios(s, learned, optimizer, "steps", ("LCN", "CNN")).items():
-            verdicts.append("supported" if ratio.high < MARGIN else "refuted" if ratio.low > MARGIN else "undecided")
-            evidence.append(Evidence.of(f"LCN/CNN median steps, {optimizer}, n = {bits}", ratio, MARGIN, equal=1.0))
+            verdicts.append(
+                "supported"
+                if ratio.high < MARGIN
+                else "refuted"
+                if ratio.low > MARGIN
+                else "undecided"
+            )
+            evidence.append(
+                Evidence.of(
+                    f"LCN/CNN median steps, {optimizer}, n = {bits}", ratio, MARGIN, equal=1.0
+                )
+            )
             words.append(f"{shown(ratio)} ({optimizer}, n = {bits})")
     if not verdicts:
         return Finding(claims.LOCAL, "undecided", "no size has both networks", False, (), _OUTSIDE)
@@ -134,11 +176,15 @@ def _local(s: PatternsSettings, learned: Learned) -> Finding:
 
 
 def _cnn_loses(s: PatternsSettings, learned: Learned) -> Finding:
-    """At chance on permuted bits, at every size where a permutation hardly ever leaves the bits in one window."""
+    """At chance on permuted bits, at every size where a permutation hardly ever leaves the bits in
+    one window.
+    """
     verdicts: list[Verdict] = []
     evidence, words = [], []
     for bits in s.variant_sizes:
-        found, ordered = (learned.get(variant, "CNN", "adam", bits) for variant in ("hidden", "plain"))
+        found, ordered = (
+            learned.get(variant, "CNN", "adam", bits) for variant in ("hidden", "plain")
+        )
         if found is None:
             continue
         risk = mean_interval(found.risks)
@@ -146,10 +192,21 @@ def _cnn_loses(s: PatternsSettings, learned: Learned) -> Finding:
         beside = {"constant": 0.5, "luck": lucky(bits, found.case.window)}
         if ordered is not None:
             beside["ordered bits"] = float(ordered.risks.mean())
-        evidence.append(Evidence.of(f"risk of the CNN on permuted bits, n = {bits}", risk, NEAR_CHANCE, **beside))
+        evidence.append(
+            Evidence.of(
+                f"risk of the CNN on permuted bits, n = {bits}", risk, NEAR_CHANCE, **beside
+            )
+        )
         missed = found.steps.count - found.reached
-        words.append(f"risk {risk} after at most {cap_of(s, found.case)} steps at n = {bits} ({missed} seeds not at the target)")
-    return _unless_missing(claims.CNN_LOSES, verdicts, "; ".join(words) + f"; chance is 0.5, called so above {NEAR_CHANCE}", evidence)
+        words.append(
+            f"risk {risk} after at most {cap_of(s, found.case)} steps at n = {bits} ({missed} seeds not at the target)"
+        )
+    return _unless_missing(
+        claims.CNN_LOSES,
+        verdicts,
+        "; ".join(words) + f"; chance is 0.5, called so above {NEAR_CHANCE}",
+        evidence,
+    )
 
 
 def lucky(bits: int, window: int) -> float:
@@ -166,22 +223,32 @@ def _fcn_indifferent(s: PatternsSettings, learned: Learned) -> Finding:
     verdicts: list[Verdict] = []
     evidence, words = [], []
     for bits in s.variant_sizes:
-        hidden, plain = (learned.get(variant, "FCN", "adam", bits) for variant in ("hidden", "plain"))
+        hidden, plain = (
+            learned.get(variant, "FCN", "adam", bits) for variant in ("hidden", "plain")
+        )
         if hidden is None or plain is None:
             continue
         ratio = median_ratio(hidden.steps, plain.steps, s.seed)
         inside = ratio.low > 1 / MARGIN and ratio.high < MARGIN
         apart = ratio.low > MARGIN or ratio.high < 1 / MARGIN
         verdicts.append("supported" if inside else "refuted" if apart else "undecided")
-        evidence.append(Evidence.of(f"FCN median steps, permuted/ordered bits, n = {bits}", ratio, 1.0, margin=MARGIN))
+        evidence.append(
+            Evidence.of(
+                f"FCN median steps, permuted/ordered bits, n = {bits}", ratio, 1.0, margin=MARGIN
+            )
+        )
         words.append(f"{shown(ratio)} at n = {bits}")
     reason = f"permuted/ordered ratio of the FCN's median steps {', '.join(words)}; indifferent means within a factor {MARGIN:g}"
     return _unless_missing(claims.FCN_INDIFFERENT, verdicts, reason, evidence)
 
 
-def _unless_missing(claim: Claim, verdicts: list[Verdict], reason: str, evidence: list[Evidence]) -> Finding:
+def _unless_missing(
+    claim: Claim, verdicts: list[Verdict], reason: str, evidence: list[Evidence]
+) -> Finding:
     if not verdicts:
-        return Finding(claim, "undecided", "the permuted task was not measured (variant `hidden`)", None)
+        return Finding(
+            claim, "undecided", "the permuted task was not measured (variant `hidden`)", None
+        )
     return Finding(claim, all_of(verdicts), reason, True, tuple(evidence))
 
 

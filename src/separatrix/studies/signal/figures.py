@@ -9,23 +9,30 @@ from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
 from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
-from separatrix.studies.signal.verdicts import PREDICTED
-from separatrix.studies.signal.trials import CellKey, Tuned, TuningKey
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal.settings import SignalSettings
+from separatrix.studies.signal.trials import CellKey, Tuned, TuningKey
+from separatrix.studies.signal.verdicts import PREDICTED
 from separatrix.theory.signal import bayes_risk, best_linear_risk, bounds_for, true_signal_risk
 
 
-def _cells_along(found: dict[CellKey, Found], regime: str, network: str, axis: str, base: int) -> list[tuple[int, Threshold]]:
+def _cells_along(
+    found: dict[CellKey, Found], regime: str, network: str, axis: str, base: int
+) -> list[tuple[int, Threshold]]:
     """A network's thresholds along one line of the grid."""
     fixed = "dimension" if axis == "patches" else "patches"
-    line = [(getattr(cell, axis), each.threshold) for cell, each in found.items()
-            if (cell.regime, cell.network) == (regime, network) and getattr(cell, fixed) == base]  # fmt: skip
+    line = [
+        (getattr(cell, axis), each.threshold)
+        for cell, each in found.items()
+        if (cell.regime, cell.network) == (regime, network) and getattr(cell, fixed) == base
+    ]
     return sorted(line, key=lambda pair: pair[0])
 
 
 def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figure, ...]:
-    """m* against k and against d, with bands, and each network's predicted law through its thresholds."""
+    """m* against k and against d, with bands, and each network's predicted law through its
+    thresholds.
+    """
     out = []
     for regime in s.regimes:
         for axis, letter in (("patches", "k"), ("dimension", "d")):
@@ -42,16 +49,27 @@ def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figu
                 law = _law_line(s, regime, network, axis, base, line)
                 if law is not None:
                     series.append(Series(f"{PREDICTED[network]} ({network})", xs, law, role="law"))
-            out.append(Figure(
-                f"{regime}-{letter}", f"Samples needed against {letter}, {regime} noise", Axis(letter, log=True), Axis("samples m*", log=True),
-                tuple(series), "Smallest sample size at which half of the trials come within the margin of the network that knows the signal; "
-                "95 % intervals; a short dash is the bound of a censored search. Dashed: the paper's law through the measured points.",
-            ))  # fmt: skip
+            out.append(
+                Figure(
+                    f"{regime}-{letter}",
+                    f"Samples needed against {letter}, {regime} noise",
+                    Axis(letter, log=True),
+                    Axis("samples m*", log=True),
+                    tuple(series),
+                    "Smallest sample size at which half of the trials come within the margin of the network that knows the signal; "
+                    "95 % intervals; a short dash is the bound of a censored search. Dashed: the paper's law through the measured points.",
+                )
+            )
     return tuple(out)
 
 
 def _law_line(
-    s: SignalSettings, regime: str, network: str, axis: str, base: int, line: list[tuple[int, Threshold]]
+    s: SignalSettings,
+    regime: str,
+    network: str,
+    axis: str,
+    base: int,
+    line: list[tuple[int, Threshold]],
 ) -> tuple[float, ...] | None:
     """The network's bound, scaled to pass through the thresholds that have a value."""
     bound = bounds_for(network)[0]
@@ -85,20 +103,38 @@ def curve_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
         if cell not in found:
             continue
         target = s.target(cell.patches, s.sigma(regime, cell.patches))
-        shares = [(m, wilson(int((risks <= target).sum()), len(risks))) for m, risks in risks_by_size(found[cell])]
-        series.append(_interval_series(f"{network} (k = {cell.patches}, d = {cell.dimension})", shares))
-    return Figure("curves", "Share of trials that succeed", Axis("samples", log=True), Axis("share"), tuple(series),
-                  "Each point: the trials of one sample size, with Wilson intervals. Searches put most trials near the threshold.")  # fmt: skip
+        shares = [
+            (m, wilson(int((risks <= target).sum()), len(risks)))
+            for m, risks in risks_by_size(found[cell])
+        ]
+        series.append(
+            _interval_series(f"{network} (k = {cell.patches}, d = {cell.dimension})", shares)
+        )
+    return Figure(
+        "curves",
+        "Share of trials that succeed",
+        Axis("samples", log=True),
+        Axis("share"),
+        tuple(series),
+        "Each point: the trials of one sample size, with Wilson intervals. Searches put most trials near the threshold.",
+    )
 
 
 def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
-    """Median risk against the sample size at each network's first cell, beside the rules that know the signal."""
+    """Median risk against the sample size at each network's first cell, beside the rules that know
+    the signal.
+    """
     regime, series, sizes = s.regimes[0], [], [2, 2]
     for network in NETWORKS:
         cell = CellKey(regime, network, *s.cells(network)[0])
         if cell in found:
             points = [
-                (m, Interval(float(np.median(r)), float(r.min()), float(r.max()), 1.0, "range", len(r)))
+                (
+                    m,
+                    Interval(
+                        float(np.median(r)), float(r.min()), float(r.max()), 1.0, "range", len(r)
+                    ),
+                )
                 for m, r in risks_by_size(found[cell])
             ]
             sizes = [min(sizes[0], points[0][0]), max(sizes[1], points[-1][0])]
@@ -111,20 +147,38 @@ def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
         "Bayes": bayes_risk(patches, sigma).risk,
         "target": s.target(patches, sigma),
     }
-    drawn = tuple(Series(name, (sizes[0], sizes[1]), (level, level), role="baseline") for name, level in lines.items() if level > 0)
-    return Figure("risk", "Risk against the sample size", Axis("samples", log=True), Axis("risk", log=True), (*series, *drawn),
-                  "Median and range over seeds; the lines are rules that know the signal, and the target.")  # fmt: skip
+    drawn = tuple(
+        Series(name, (sizes[0], sizes[1]), (level, level), role="baseline")
+        for name, level in lines.items()
+        if level > 0
+    )
+    return Figure(
+        "risk",
+        "Risk against the sample size",
+        Axis("samples", log=True),
+        Axis("risk", log=True),
+        (*series, *drawn),
+        "Median and range over seeds; the lines are rules that know the signal, and the target.",
+    )
 
 
 def _interval_series(label: str, points: list[tuple[int, Interval]]) -> Series:
     return Series(
-        label, tuple(m for m, _ in points), tuple(i.estimate for _, i in points), tuple(i.low for _, i in points),
-        tuple(i.high for _, i in points), seeds=tuple(i.count for _, i in points),
-    )  # fmt: skip
+        label,
+        tuple(m for m, _ in points),
+        tuple(i.estimate for _, i in points),
+        tuple(i.low for _, i in points),
+        tuple(i.high for _, i in points),
+        seeds=tuple(i.count for _, i in points),
+    )
 
 
-def threshold_table(s: SignalSettings, found: dict[CellKey, Found], estimators: dict[Any, Threshold]) -> TableData:
-    """Every threshold with its interval, other criteria, baselines, bounds and whether it lies inside the paper's conditions."""
+def threshold_table(
+    s: SignalSettings, found: dict[CellKey, Found], estimators: dict[Any, Threshold]
+) -> TableData:
+    """Every threshold with its interval, other criteria, baselines, bounds and whether it lies
+    inside the paper's conditions.
+    """
     rows = []
     for cell, each in found.items():
         sigma = s.sigma(cell.regime, cell.patches)
@@ -132,44 +186,120 @@ def threshold_table(s: SignalSettings, found: dict[CellKey, Found], estimators: 
         wide = each.under(lambda row, limit=floor + 0.10: row["risk"] <= limit)
         aligned = each.under(lambda row: row["alignment"] >= 0.9)
         sharing = {"CNN": "shared", "LCN": "local"}.get(cell.network, "")
-        beside = [estimators.get((sharing, name, cell.patches, cell.dimension)) if cell.regime == s.regimes[0] else None
-                  for name in ("genie", "em", "average")]  # fmt: skip
-        bounds = "; ".join(f"{bound.side} {bound.value(cell.patches, cell.dimension, sigma):.3g}" for bound in bounds_for(cell.network))
+        beside = [
+            estimators.get((sharing, name, cell.patches, cell.dimension))
+            if cell.regime == s.regimes[0]
+            else None
+            for name in ("genie", "em", "average")
+        ]
+        bounds = "; ".join(
+            f"{bound.side} {bound.value(cell.patches, cell.dimension, sigma):.3g}"
+            for bound in bounds_for(cell.network)
+        )
         inside = all(
-            c.met is not False for b in bounds_for(cell.network) for c in b.conditions(cell.patches, cell.dimension, sigma, s.bias, True)
+            c.met is not False
+            for b in bounds_for(cell.network)
+            for c in b.conditions(cell.patches, cell.dimension, sigma, s.bias, True)
         )
         t = each.threshold
-        rows.append((
-            cell.regime, cell.network, cell.patches, cell.dimension, round(sigma, 4), str(t), t.trials, str(wide), str(aligned),
-            *("" if b is None else str(b) for b in beside), bounds, "inside" if inside else "outside",
-            round(floor, 4), round(best_linear_risk(cell.patches, sigma), 4), round(bayes_risk(cell.patches, sigma).risk, 4),
-        ))  # fmt: skip
+        rows.append(
+            (
+                cell.regime,
+                cell.network,
+                cell.patches,
+                cell.dimension,
+                round(sigma, 4),
+                str(t),
+                t.trials,
+                str(wide),
+                str(aligned),
+                *("" if b is None else str(b) for b in beside),
+                bounds,
+                "inside" if inside else "outside",
+                round(floor, 4),
+                round(best_linear_risk(cell.patches, sigma), 4),
+                round(bayes_risk(cell.patches, sigma).risk, 4),
+            )
+        )
     columns = (
-        "noise", "network", "k", "d", "σ", "m*", "trials", "m* at +.10", "m* by alignment .9", "genie", "EM", "average",
-        "bounds (constant 1)", "conditions", "risk with the signal known", "best linear risk", "Bayes risk",
-    )  # fmt: skip
-    return TableData("thresholds", "Samples needed, with 95 % intervals (<= and >= mark censored searches)", columns, tuple(rows))
+        "noise",
+        "network",
+        "k",
+        "d",
+        "σ",
+        "m*",
+        "trials",
+        "m* at +.10",
+        "m* by alignment .9",
+        "genie",
+        "EM",
+        "average",
+        "bounds (constant 1)",
+        "conditions",
+        "risk with the signal known",
+        "best linear risk",
+        "Bayes risk",
+    )
+    return TableData(
+        "thresholds",
+        "Samples needed, with 95 % intervals (<= and >= mark censored searches)",
+        columns,
+        tuple(rows),
+    )
 
 
-def exponent_table(fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[str, str], Ranking]) -> TableData:
+def exponent_table(
+    fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[str, str], Ranking]
+) -> TableData:
     """Exponents and the ranking of laws, for each regime and network."""
     rows = []
     for key, fit in fits.items():
         ranking = rankings.get(key)
-        best = "" if ranking is None else ", ".join(f"{score.name} {score.weight:.2f}" for score in ranking.scores[:3])
+        best = (
+            ""
+            if ranking is None
+            else ", ".join(f"{score.name} {score.weight:.2f}" for score in ranking.scores[:3])
+        )
         said = "" if ranking is None else str(ranking)
-        rows.append((*key, str(fit.exponents["k"]), str(fit.exponents["d"]), fit.cells, fit.censored, best, said))
-    columns = ("noise", "network", "exponent in k", "exponent in d", "cells", "censored", "laws (AICc weight)", "verdict")
+        rows.append(
+            (
+                *key,
+                str(fit.exponents["k"]),
+                str(fit.exponents["d"]),
+                fit.cells,
+                fit.censored,
+                best,
+                said,
+            )
+        )
+    columns = (
+        "noise",
+        "network",
+        "exponent in k",
+        "exponent in d",
+        "cells",
+        "censored",
+        "laws (AICc weight)",
+        "verdict",
+    )
     return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))
 
 
 def tuning_table(tuned: dict[TuningKey, Tuned]) -> TableData:
     """The grid on which every network was tuned, and the choice."""
     rows = [
-        (*key, recipe.describe(), round(score, 4) if math.isfinite(score) else None, "chosen" if recipe == mine.recipe else "")
+        (
+            *key,
+            recipe.describe(),
+            round(score, 4) if math.isfinite(score) else None,
+            "chosen" if recipe == mine.recipe else "",
+        )
         for key, mine in tuned.items()
         for recipe, score in mine.scores.items()
     ]
     return TableData(
-        "tuning", "Tuning: mean risk on seeds that no result uses", ("noise", "network", "k", "recipe", "mean risk", ""), tuple(rows)
+        "tuning",
+        "Tuning: mean risk on seeds that no result uses",
+        ("noise", "network", "k", "recipe", "mean risk", ""),
+        tuple(rows),
     )

@@ -1,4 +1,6 @@
-"""Does more data still help where a threshold lies? If not, the threshold measures training and not samples."""
+"""Does more data still help where a threshold lies? If not, the threshold measures training and not
+samples.
+"""
 
 import math
 
@@ -13,7 +15,8 @@ LEAST = 8  # trials below which nothing is said
 
 
 def fall(rows: pd.DataFrame, level: float = 0.95) -> Interval | None:
-    """By how much the risk falls with each doubling of the samples at the larger half (in logarithms) of the sizes tried.
+    """By how much the risk falls with each doubling of the samples at the larger half (in
+    logarithms) of the sizes tried.
 
     None where fewer than two sizes or too few trials lie there.
 
@@ -31,12 +34,15 @@ def fall(rows: pd.DataFrame, level: float = 0.95) -> Interval | None:
     spread = float(x @ x)
     slope = -float(x @ y) / spread
     left = y - y.mean() + slope * x
-    half = float(special.stdtrit(len(x) - 2, (1 + level) / 2)) * math.sqrt(float(left @ left) / (len(x) - 2) / spread)
+    half = float(special.stdtrit(len(x) - 2, (1 + level) / 2)) * math.sqrt(
+        float(left @ left) / (len(x) - 2) / spread
+    )
     return Interval(slope, slope - half, slope + half, level, "least squares", len(x))
 
 
 def is_flat(rows: pd.DataFrame, target: float, margin: float) -> bool:
-    """Whether the risk has not got well below the target and is known to fall by less than a fifth of the margin with each doubling.
+    """Whether the risk has not got well below the target and is known to fall by less than a fifth
+    of the margin with each doubling.
 
     >>> flat = pd.DataFrame({"samples": [2, 64, 128] * 8, "risk": [0.5, 0.11, 0.11] * 8})
     >>> is_flat(flat, target=0.1, margin=0.05), is_flat(flat, target=0.4, margin=0.05)
@@ -45,5 +51,7 @@ def is_flat(rows: pd.DataFrame, target: float, margin: float) -> bool:
     change = fall(rows)
     if change is None or not math.isfinite(change.high):
         return False
-    last = float(np.mean(rows["risk"].to_numpy(float)[rows["samples"].to_numpy() == rows["samples"].max()]))
+    last = float(
+        np.mean(rows["risk"].to_numpy(float)[rows["samples"].to_numpy() == rows["samples"].max()])
+    )
     return bool(change.high < SHARE * margin and -margin / 4 < last - target < margin)

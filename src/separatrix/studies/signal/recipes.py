@@ -15,10 +15,11 @@ NETWORKS = ("CNN", "LCN", "FCN")
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a network is trained: factors on the base learning rate, the LSA bias, and the share of steps over which it is ramped up.
+    """How a network is trained: factors on the base learning rate, the LSA bias, and the share of
+    steps over which it is ramped up.
 
-    The base rates are 3 (CNN), 1.5k (LCN) and 3k (FCN): one filter's gradient shrinks with the number of patches that it must
-    serve. The initial norms of a filter are .05, .05 and .7.
+    The base rates are 3 (CNN), 1.5k (LCN) and 3k (FCN): one filter's gradient shrinks with the
+    number of patches that it must serve. The initial norms of a filter are .05, .05 and .7.
 
     >>> Recipe().describe()
     'rate x1, bias 0.5, ramp 0.5'
@@ -53,7 +54,8 @@ def signal_network(name: str, patches: int, bias: float) -> Network:
 
 @functools.lru_cache(maxsize=4096)
 def signal_learner(name: str, patches: int, steps: int, recipe: Recipe) -> Learner:
-    """Projected gradient descent: logistic loss, the whole batch, the unit ball, the LSA bias ramped up from 0.
+    """Projected gradient descent: logistic loss, the whole batch, the unit ball, the LSA bias
+    ramped up from 0.
 
     >>> signal_learner("LCN", 10, 200, Recipe()).rate
     Constant(level=15.0)
@@ -63,17 +65,29 @@ def signal_learner(name: str, patches: int, steps: int, recipe: Recipe) -> Learn
     return Learner(rate=base * recipe.rate, steps=steps, projection="ball", lsa_bias=ramp)
 
 
-def signal_trial(task: SignalTask, name: str, recipe: Recipe, steps: int, samples: int, seed: int, measure: Measure) -> Trial:
+def signal_trial(
+    task: SignalTask,
+    name: str,
+    recipe: Recipe,
+    steps: int,
+    samples: int,
+    seed: int,
+    measure: Measure,
+) -> Trial:
     """One trial of a signal study.
 
     >>> signal_trial(SignalTask(4, 3, 0.3), "CNN", Recipe(), 10, 8, 0, Measure()).samples
     8
     """
     learner = signal_learner(name, task.patches, steps, recipe)
-    return Trial(task, signal_network(name, task.patches, recipe.bias), learner, samples, seed, measure)
+    return Trial(
+        task, signal_network(name, task.patches, recipe.bias), learner, samples, seed, measure
+    )
 
 
-def two_step_trial(task: SignalTask, name: str, bias: float, samples: int, seed: int, measure: Measure) -> Trial:
+def two_step_trial(
+    task: SignalTask, name: str, bias: float, samples: int, seed: int, measure: Measure
+) -> Trial:
     """One trial of the paper's two-step algorithm, evaluated with an LSA bias of our choice.
 
     >>> two_step_trial(SignalTask(4, 3, 0.3), "CNN", 0.5, 8, 0, Measure()).learner.steps
@@ -84,7 +98,9 @@ def two_step_trial(task: SignalTask, name: str, bias: float, samples: int, seed:
     return Trial(task, network, two_step(task.patches, task.dimension), samples, seed, measure)
 
 
-def recipe_grid(rates: tuple[float, ...], biases: tuple[float, ...], ramps: tuple[float, ...]) -> list[Recipe]:
+def recipe_grid(
+    rates: tuple[float, ...], biases: tuple[float, ...], ramps: tuple[float, ...]
+) -> list[Recipe]:
     """The same grid for every network.
 
     >>> len(recipe_grid((0.3, 1.0, 3.0), (0.35, 0.5), (0.5,)))

@@ -3,7 +3,13 @@
 import dataclasses
 import math
 
-from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_integer, check_number
+from separatrix.errors import (
+    ParameterError,
+    SeparatrixError,
+    check_choice,
+    check_integer,
+    check_number,
+)
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.tasks import SignalTask
 from separatrix.theory.signal import true_signal_risk
@@ -19,10 +25,12 @@ REGIMES = {
 class SignalSettings:
     """The grid of cells, the target, the searches and the tuning.
 
-    Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at `base_patches` patches. A search ends when the
-    logarithm's interval is no wider than `width`, or after `trials`. The fully connected network has lines and ends of its own (`full_`),
-    since it costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
-    else at the first one alone. `map_places` are the receptive fields and numbers of filters of the sketched map (none: no map).
+    Cells lie on two lines: patches vary at dimension `base_dimension`, and dimensions at
+    `base_patches` patches. A search ends when the logarithm's interval is no wider than `width`, or
+    after `trials`. The fully connected network has lines and ends of its own (`full_`), since it
+    costs so much more. A network's recipe is chosen over all numbers of patches with `tune_each`,
+    else at the first one alone. `map_places` are the receptive fields and numbers of filters of the
+    sketched map (none: no map).
 
     >>> SignalSettings().cells("CNN")[:2]
     [(6, 8), (8, 8)]
@@ -64,14 +72,22 @@ class SignalSettings:
             for count in getattr(self, name):
                 check_integer("the signal study", name, count, low=1)
         if len(set(self.map_places)) == 1:
-            raise ParameterError("the signal study", "map_places", "at least two different numbers, or none", self.map_places)
+            raise ParameterError(
+                "the signal study",
+                "map_places",
+                "at least two different numbers, or none",
+                self.map_places,
+            )
         check_number("the signal study", "noise", self.noise, low=0, open_low=True)
         check_number("the signal study", "bias", self.bias, low=0)
         check_number("the signal study", "width", self.width, low=0.05)
         check_number("the signal study", "full_width", self.full_width, low=0.05)
         if self.margin <= 0:
             raise ParameterError(
-                "the signal study", "margin", "> 0: no learner can be asked to beat the network that knows the signal", self.margin
+                "the signal study",
+                "margin",
+                "> 0: no learner can be asked to beat the network that knows the signal",
+                self.margin,
             )
         for regime in self.regimes:
             for network in NETWORKS:
@@ -86,7 +102,12 @@ class SignalSettings:
     def cells(self, network: str) -> list[tuple[int, int]]:
         """The (patches, dimension) at which a network's threshold is measured."""
         if network == "FCN":
-            ks, ds, k0, d0 = self.full_patches, self.full_dimensions, self.full_base_patches, self.full_base_dimension
+            ks, ds, k0, d0 = (
+                self.full_patches,
+                self.full_dimensions,
+                self.full_base_patches,
+                self.full_base_dimension,
+            )
         else:
             ks, ds, k0, d0 = self.patches, self.dimensions, self.base_patches, self.base_dimension
         return list(dict.fromkeys([(k, d0) for k in ks] + [(k0, d) for d in ds]))
@@ -102,7 +123,11 @@ class SignalSettings:
 
     def sigma(self, regime: str, patches: int) -> float:
         """The noise of a regime."""
-        scale = {"fixed": self.noise, "root": 1.0 / math.sqrt(patches), "half-root": 0.5 / math.sqrt(patches)}
+        scale = {
+            "fixed": self.noise,
+            "root": 1.0 / math.sqrt(patches),
+            "half-root": 0.5 / math.sqrt(patches),
+        }
         return scale[regime]
 
     def task(self, regime: str, patches: int, dimension: int) -> SignalTask:
@@ -111,7 +136,9 @@ class SignalSettings:
 
     def target(self, patches: int, sigma: float, margin: float | None = None) -> float:
         """The risk that counts as success: the floor R(k, σ, b) plus the margin."""
-        return true_signal_risk(patches, sigma, self.bias) + (self.margin if margin is None else margin)
+        return true_signal_risk(patches, sigma, self.bias) + (
+            self.margin if margin is None else margin
+        )
 
 
 SCALES = {

@@ -1,4 +1,6 @@
-"""A sketch of the map between the networks: coarse, untuned and without claims; the study `signal-map` measures it with care."""
+"""A sketch of the map between the networks: coarse, untuned and without claims; the study
+`signal-map` measures it with care.
+"""
 
 from collections.abc import Mapping
 
@@ -7,8 +9,8 @@ from separatrix.studies.outcome import Heatmap
 from separatrix.studies.search import Found, Query
 from separatrix.studies.signal.settings import SignalSettings
 from separatrix.studies.signal_map.figures import map_figure
-from separatrix.studies.signal_map.trials import spot_query
 from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
+from separatrix.studies.signal_map.trials import spot_query
 from separatrix.studies.tuning import Choice
 
 
@@ -22,9 +24,21 @@ def map_settings(s: SignalSettings) -> MapSettings | None:
         return None
     size = max(s.map_places)
     return MapSettings(
-        patches=size, dimension=size, fields=s.map_places, groups=s.map_places, noise=s.noise, bias=s.bias, margin=s.margin,
-        width=1.4, trials=20, round=s.round, largest=2048, test=512, tune_rates=(1.0,), seed=s.seed,
-    )  # fmt: skip
+        patches=size,
+        dimension=size,
+        fields=s.map_places,
+        groups=s.map_places,
+        noise=s.noise,
+        bias=s.bias,
+        margin=s.margin,
+        width=1.4,
+        trials=20,
+        round=s.round,
+        largest=2048,
+        test=512,
+        tune_rates=(1.0,),
+        seed=s.seed,
+    )
 
 
 def sketch_queries(s: SignalSettings) -> dict[Spot, Query]:
@@ -34,7 +48,11 @@ def sketch_queries(s: SignalSettings) -> dict[Spot, Query]:
     9
     """
     m = map_settings(s)
-    return {} if m is None else {spot: spot_query(m, spot, Choice(MapRecipe(), {})) for spot in m.spots()}
+    return (
+        {}
+        if m is None
+        else {spot: spot_query(m, spot, Choice(MapRecipe(), {})) for spot in m.spots()}
+    )
 
 
 def sketch(s: SignalSettings, found: Mapping[Spot, Found]) -> tuple[tuple[Heatmap, ...], Note]:
@@ -45,7 +63,11 @@ def sketch(s: SignalSettings, found: Mapping[Spot, Found]) -> tuple[tuple[Heatma
     """
     m = map_settings(s)
     if m is None:
-        return (), Note("map", "info", "This scale draws no map between the networks: `separatrix run signal-map` measures it.")
+        return (), Note(
+            "map",
+            "info",
+            "This scale draws no map between the networks: `separatrix run signal-map` measures it.",
+        )
     words = (
         f"The map is a sketch at k = d = {m.patches}: every place has its untuned learning rate, {m.steps} steps and at most {m.trials} trials a "
         "search, and no claim rests on it. `separatrix run signal-map` tunes every place and judges."

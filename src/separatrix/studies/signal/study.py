@@ -11,9 +11,12 @@ from separatrix.notes import Note
 from separatrix.studies.beside import beside
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found, Query, find_thresholds
-from separatrix.studies.signal import verdicts as c
 from separatrix.studies.signal import figures as f
+from separatrix.studies.signal import verdicts as c
 from separatrix.studies.signal.flatness import fall, is_flat
+from separatrix.studies.signal.recipes import NETWORKS, Recipe
+from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
+from separatrix.studies.signal.sketch import sketch, sketch_queries
 from separatrix.studies.signal.trials import (
     PROBES,
     CellKey,
@@ -29,9 +32,6 @@ from separatrix.studies.signal.trials import (
     tuning_sweep,
     two_step_queries,
 )
-from separatrix.studies.signal.recipes import NETWORKS, Recipe
-from separatrix.studies.signal.settings import REGIMES, SCALES, SignalSettings
-from separatrix.studies.signal.sketch import sketch, sketch_queries
 from separatrix.studies.signal_map.settings import Spot
 from separatrix.studies.study import Study, seeds_from
 
@@ -46,20 +46,34 @@ class SignalStudy(Study[SignalSettings]):
     name = "signal"
     title = "How many samples does each network need?"
     summary = "Sample thresholds of CNN, LCN and FCN over patches and dimensions, their exponents and laws (Lahoti et al.)"
-    claims = (c.ORDER, c.SHARING_GROWS, c.CNN_LINEAR, c.LCN_GROWTH, c.FCN_GROWTH, *c.LAWS.values(), c.TWO_STEP)
+    claims = (
+        c.ORDER,
+        c.SHARING_GROWS,
+        c.CNN_LINEAR,
+        c.LCN_GROWTH,
+        c.FCN_GROWTH,
+        *c.LAWS.values(),
+        c.TWO_STEP,
+    )
     scales = SCALES
 
     def sweeps(self, settings: SignalSettings) -> dict[str, Sweep]:
-        """The tuning, and for each cell the most trials its search may buy, at the scale where it begins."""
+        """The tuning, and for each cell the most trials its search may buy, at the scale where it
+        begins.
+        """
         s = settings
         out = {
-            f"tuning {key.regime} {key.network} {key.patches}": sum(tuning_sweep(s, key, search_plan_start(s, key)).values(), Sweep(()))
+            f"tuning {key.regime} {key.network} {key.patches}": sum(
+                tuning_sweep(s, key, search_plan_start(s, key)).values(), Sweep(())
+            )
             for key in tuning_keys(s)
         }
         for regime in s.regimes:
             for network in NETWORKS:
                 for cell in s.cells(network):
-                    out[f"{regime} {network} {cell}"] = search_sweep(s, cell_query(s, CellKey(regime, network, *cell), Recipe()))
+                    out[f"{regime} {network} {cell}"] = search_sweep(
+                        s, cell_query(s, CellKey(regime, network, *cell), Recipe())
+                    )
         for cell, query in two_step_queries(s).items():
             out[f"two steps {cell.network}"] = search_sweep(s, query)
         for spot, query in sketch_queries(s).items():
@@ -70,13 +84,18 @@ class SignalStudy(Study[SignalSettings]):
         # The estimators are not networks: this process works on them while it waits for the trials.
         return self._conclude(lab, settings, beside(lambda: measure_estimators(lab, settings)))
 
-    def _conclude(self, lab: Lab, s: SignalSettings, estimators: Callable[[], Estimators]) -> Outcome:
-        # What rests on no tuning is searched together: the more searches share a round, the less a machine waits.
+    def _conclude(
+        self, lab: Lab, s: SignalSettings, estimators: Callable[[], Estimators]
+    ) -> Outcome:
+        # What rests on no tuning is searched together: the more searches share a round, the less a
+        # machine waits.
         untuned: dict[Any, Query] = {**rough_queries(s), **two_step_queries(s), **sketch_queries(s)}
         first = find_thresholds(lab, untuned, "before tuning", s.round, PROBES)
         two = {key: each for key, each in first.items() if isinstance(key, CellKey)}
         places = {key: each for key, each in first.items() if isinstance(key, Spot)}
-        tuned = tune(lab, s, {key: each for key, each in first.items() if isinstance(key, RoughKey)})
+        tuned = tune(
+            lab, s, {key: each for key, each in first.items() if isinstance(key, RoughKey)}
+        )
         found = measure_cells(lab, s, tuned)
         fits, rankings, reasons = fit_laws(s, found)
         cells = list(found)
@@ -84,21 +103,42 @@ class SignalStudy(Study[SignalSettings]):
         findings = [
             c.judge_order(s, found),
             c.judge_sharing(s, fits, cells),
-            c.judge_growth(s, c.CNN_LINEAR, "CNN", {"k": 1.0, "d": 1.0}, fits.get((first, "CNN")), cells),
-            c.judge_growth(s, c.LCN_GROWTH, "LCN", {"k": 2.0, "d": 1.0}, fits.get((first, "LCN")), cells),
-            c.judge_growth(s, c.FCN_GROWTH, "FCN", {"k": 2.0, "d": 1.0}, fits.get((first, "FCN")), cells),
+            c.judge_growth(
+                s, c.CNN_LINEAR, "CNN", {"k": 1.0, "d": 1.0}, fits.get((first, "CNN")), cells
+            ),
+            c.judge_growth(
+                s, c.LCN_GROWTH, "LCN", {"k": 2.0, "d": 1.0}, fits.get((first, "LCN")), cells
+            ),
+            c.judge_growth(
+                s, c.FCN_GROWTH, "FCN", {"k": 2.0, "d": 1.0}, fits.get((first, "FCN")), cells
+            ),
         ]
         for regime in REGIMES:
             for network in NETWORKS:
-                why = reasons.get((regime, network), f"the {regime} regime is not measured at this scale")
-                findings.append(c.judge_law(s, regime, network, rankings.get((regime, network)), why, cells))
+                why = reasons.get(
+                    (regime, network), f"the {regime} regime is not measured at this scale"
+                )
+                findings.append(
+                    c.judge_law(s, regime, network, rankings.get((regime, network)), why, cells)
+                )
         findings.append(c.judge_two_step(s, two, found))
         drawn, said = sketch(s, places)
-        figures = (*f.growth_figures(s, found), f.curve_figure(s, found), f.risk_figure(s, found), *drawn)
-        tables = (f.threshold_table(s, found, estimators()), f.exponent_table(fits, rankings), f.tuning_table(tuned))
+        figures = (
+            *f.growth_figures(s, found),
+            f.curve_figure(s, found),
+            f.risk_figure(s, found),
+            *drawn,
+        )
+        tables = (
+            f.threshold_table(s, found, estimators()),
+            f.exponent_table(fits, rankings),
+            f.tuning_table(tuned),
+        )
         return Outcome(tuple(findings), figures, tables, (*self._notes(s, found, two), said))
 
-    def _notes(self, s: SignalSettings, found: dict[CellKey, Found], two: dict[CellKey, Found]) -> tuple[Note, ...]:
+    def _notes(
+        self, s: SignalSettings, found: dict[CellKey, Found], two: dict[CellKey, Found]
+    ) -> tuple[Note, ...]:
         notes = [
             Note(
                 "target",
@@ -168,12 +208,19 @@ def search_plan_start(s: SignalSettings, key: TuningKey) -> float:
     >>> search_plan_start(SignalSettings(), TuningKey("fixed", "CNN", 8)) > 2
     True
     """
-    return cell_query(s, CellKey(key.regime, key.network, *s.tuned_cell(key.network, key.patches)), Recipe()).plan.start or 2.0
+    return (
+        cell_query(
+            s, CellKey(key.regime, key.network, *s.tuned_cell(key.network, key.patches)), Recipe()
+        ).plan.start
+        or 2.0
+    )
 
 
 def fit_laws(
     s: SignalSettings, found: dict[CellKey, Found]
-) -> tuple[dict[tuple[str, str], PowerLaw], dict[tuple[str, str], Ranking], dict[tuple[str, str], str]]:
+) -> tuple[
+    dict[tuple[str, str], PowerLaw], dict[tuple[str, str], Ranking], dict[tuple[str, str], str]
+]:
     """Exponents and law rankings for each regime and network, and why one is missing.
 
     >>> fit_laws(SignalSettings(), {})[2]["fixed", "CNN"]
@@ -186,7 +233,14 @@ def fit_laws(
         for network in NETWORKS:
             key = regime, network
             made: list[Any] = [
-                cell_of({"k": cell.patches, "d": cell.dimension, "sigma": s.sigma(regime, cell.patches)}, each.threshold)
+                cell_of(
+                    {
+                        "k": cell.patches,
+                        "d": cell.dimension,
+                        "sigma": s.sigma(regime, cell.patches),
+                    },
+                    each.threshold,
+                )
                 for cell, each in found.items()
                 if (cell.regime, cell.network) == key
             ]
@@ -195,7 +249,8 @@ def fit_laws(
                 reasons[key] = "it was not measured"
                 continue
             try:
-                # Cells on two lines are few and have leverage: there the likelihood interval is the narrower of two calibrated ones.
+                # Cells on two lines are few and have leverage: there the likelihood interval is the
+                # narrower of two calibrated ones.
                 fits[key] = fit_exponents(cells, ("k", "d"), method="likelihood")
                 rankings[key] = rank_laws(cells, standard_laws(noise=(regime != "fixed",)))
             except SeparatrixError as error:

@@ -1,4 +1,6 @@
-"""Study `signal-first`: the first experiment on the dynamic signal distribution (signal.md, study 2)."""
+"""Study `signal-first`: the first experiment on the dynamic signal distribution (signal.md, study
+2).
+"""
 
 import dataclasses
 from typing import Any
@@ -40,7 +42,12 @@ CONDITIONS = "one hidden layer with LSA activation, gradient descent projected t
 
 
 def _claim(name: str, statement: str) -> Claim:
-    return Claim(f"lahoti.first.{name}", statement, "summary of arXiv 2403.15707, first experiment", CONDITIONS)
+    return Claim(
+        f"lahoti.first.{name}",
+        statement,
+        "summary of arXiv 2403.15707, first experiment",
+        CONDITIONS,
+    )
 
 
 CLAIM_ALIGNED = {
@@ -50,9 +57,16 @@ CLAIM_ALIGNED = {
     )
     for name in NETWORKS
 }
-CLAIM_SHARING = _claim("sharing-aligns", "From the same samples the CNN aligns better with the signal than the LCN.")
-CLAIM_LOCALITY = _claim("locality-aligns", "From the same samples the LCN aligns better with the signal than the FCN.")
-CLAIM_RISK = _claim("risk-order", "From the same samples the CNN's risk is below the LCN's, and the LCN's below the FCN's.")
+CLAIM_SHARING = _claim(
+    "sharing-aligns", "From the same samples the CNN aligns better with the signal than the LCN."
+)
+CLAIM_LOCALITY = _claim(
+    "locality-aligns", "From the same samples the LCN aligns better with the signal than the FCN."
+)
+CLAIM_RISK = _claim(
+    "risk-order",
+    "From the same samples the CNN's risk is below the LCN's, and the LCN's below the FCN's.",
+)
 
 
 class SignalFirst(Study[SignalFirstSettings]):
@@ -76,9 +90,17 @@ class SignalFirst(Study[SignalFirstSettings]):
         s = settings
         task = SignalTask(s.patches, s.dimension, s.noise)
         recipe, seeds = Recipe(bias=s.bias), seeds_from(s.seed, s.seeds)
-        measure = Measure(probes=("risk", "alignment", "drift", "signal_gradient"), test=8192, times=20)
+        measure = Measure(
+            probes=("risk", "alignment", "drift", "signal_gradient"), test=8192, times=20
+        )
         return {
-            name: Sweep(tuple(signal_trial(task, name, recipe, s.steps, s.samples, seed, measure) for seed in seeds)) for name in NETWORKS
+            name: Sweep(
+                tuple(
+                    signal_trial(task, name, recipe, s.steps, s.samples, seed, measure)
+                    for seed in seeds
+                )
+            )
+            for name in NETWORKS
         }
 
     def conclude(self, lab: Lab, settings: SignalFirstSettings) -> Outcome:
@@ -103,7 +125,16 @@ class SignalFirst(Study[SignalFirstSettings]):
         }
         findings = [self._aligned(name, aligned.get(name), inside, outside) for name in NETWORKS]
         for claim, pair in ((CLAIM_SHARING, ("CNN", "LCN")), (CLAIM_LOCALITY, ("LCN", "FCN"))):
-            findings.append(_compare(claim, [(*pair, gaps.get((*pair, "alignment")), 1)], "alignment", inside, outside, {}))
+            findings.append(
+                _compare(
+                    claim,
+                    [(*pair, gaps.get((*pair, "alignment")), 1)],
+                    "alignment",
+                    inside,
+                    outside,
+                    {},
+                )
+            )
         steps = [(a, b, gaps.get((a, b, "risk")), -1) for a, b in (("CNN", "LCN"), ("LCN", "FCN"))]
         findings.append(_compare(CLAIM_RISK, steps, "risk", inside, outside, baselines))
 
@@ -124,26 +155,65 @@ class SignalFirst(Study[SignalFirstSettings]):
                     "apart here, alignment does.",
                 )
             )
-        return Outcome(tuple(findings), self._figures(frames, baselines), (self._table(aligned, risks, baselines),), tuple(notes))
+        return Outcome(
+            tuple(findings),
+            self._figures(frames, baselines),
+            (self._table(aligned, risks, baselines),),
+            tuple(notes),
+        )
 
     def _aligned(self, name: str, interval: Interval | None, inside: bool, outside: str) -> Finding:
         claim = CLAIM_ALIGNED[name]
         if interval is None:
-            return Finding(claim, "undecided", "fewer than two trials were finished", inside, (), outside)
+            return Finding(
+                claim, "undecided", "fewer than two trials were finished", inside, (), outside
+            )
         verdict = decide_above(interval, ALIGNED)
-        reason = f"alignment of the {name}: {interval} over {interval.count} seeds, against {ALIGNED}"
-        return Finding(claim, verdict, reason, inside, (Evidence.of(f"alignment of the {name}", interval, ALIGNED),), outside)
+        reason = (
+            f"alignment of the {name}: {interval} over {interval.count} seeds, against {ALIGNED}"
+        )
+        return Finding(
+            claim,
+            verdict,
+            reason,
+            inside,
+            (Evidence.of(f"alignment of the {name}", interval, ALIGNED),),
+            outside,
+        )
 
-    def _table(self, aligned: dict[str, Interval], risks: dict[str, Interval], baselines: dict[str, float]) -> TableData:
-        columns = ("network", "seeds", "alignment", "low", "high", "risk", "risk low", "risk high", *baselines)
+    def _table(
+        self, aligned: dict[str, Interval], risks: dict[str, Interval], baselines: dict[str, float]
+    ) -> TableData:
+        columns = (
+            "network",
+            "seeds",
+            "alignment",
+            "low",
+            "high",
+            "risk",
+            "risk low",
+            "risk high",
+            *baselines,
+        )
         rows = tuple(
             (
-                *(name, aligned[name].count, aligned[name].estimate, aligned[name].low, aligned[name].high),
+                *(
+                    name,
+                    aligned[name].count,
+                    aligned[name].estimate,
+                    aligned[name].low,
+                    aligned[name].high,
+                ),
                 *(risks[name].estimate, risks[name].low, risks[name].high, *baselines.values()),
             )
             for name in aligned
         )
-        return TableData("networks", "Alignment and risk after training, means over seeds with 95 % intervals", columns, rows)
+        return TableData(
+            "networks",
+            "Alignment and risk after training, means over seeds with 95 % intervals",
+            columns,
+            rows,
+        )
 
     def _figures(self, frames: dict[str, Any], baselines: dict[str, float]) -> tuple[Figure, ...]:
         def curves(what: str) -> tuple[Series, ...]:
@@ -166,28 +236,63 @@ class SignalFirst(Study[SignalFirstSettings]):
 
         last = max((int(frame["steps"].max()) for frame in frames.values()), default=1)
         lines = tuple(
-            Series(f"{name} ({level:.2g})", (0, last), (level, level), role="baseline") for name, level in baselines.items() if level > 0
+            Series(f"{name} ({level:.2g})", (0, last), (level, level), role="baseline")
+            for name, level in baselines.items()
+            if level > 0
         )
         dots = tuple(
-            Series(name, tuple(frame["alignment"].tolist()), tuple(frame["risk"].tolist()), role="samples")
+            Series(
+                name,
+                tuple(frame["alignment"].tolist()),
+                tuple(frame["risk"].tolist()),
+                role="samples",
+            )
             for name, frame in frames.items()
         )
         return (
-            Figure("alignment", "Alignment with the signal while training", Axis("step"), Axis("alignment ⟨w, w*⟩/‖w‖"),
-                   (*curves("alignment"), Series(f"failed below ({ALIGNED})", (0, last), (ALIGNED, ALIGNED), role="baseline")),
-                   "Mean over seeds with 95 % intervals; units that see several patches count by their best one."),
-            Figure("risk", "Test risk while training", Axis("step"), Axis("risk"), (*curves("risk"), *lines),
-                   "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, the Bayes rule and the "
-                   "network that knows the signal."),
-            Figure("seeds", "Every seed: alignment and risk after training", Axis("alignment"), Axis("risk"), dots,
-                   "One point a seed."),
-        )  # fmt: skip
+            Figure(
+                "alignment",
+                "Alignment with the signal while training",
+                Axis("step"),
+                Axis("alignment ⟨w, w*⟩/‖w‖"),
+                (
+                    *curves("alignment"),
+                    Series(
+                        f"failed below ({ALIGNED})", (0, last), (ALIGNED, ALIGNED), role="baseline"
+                    ),
+                ),
+                "Mean over seeds with 95 % intervals; units that see several patches count by their best one.",
+            ),
+            Figure(
+                "risk",
+                "Test risk while training",
+                Axis("step"),
+                Axis("risk"),
+                (*curves("risk"), *lines),
+                "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, the Bayes rule and the "
+                "network that knows the signal.",
+            ),
+            Figure(
+                "seeds",
+                "Every seed: alignment and risk after training",
+                Axis("alignment"),
+                Axis("risk"),
+                dots,
+                "One point a seed.",
+            ),
+        )
 
 
 def _paired_difference(first: Any, second: Any, what: str) -> Interval | None:
     """The mean difference over the seeds that both networks have: they saw the same rows."""
-    both = first[["seed", what]].merge(second[["seed", what]], on="seed", suffixes=("", " of the other"))
-    return difference(both[what], both[f"{what} of the other"], paired=True) if len(both) >= 2 else None
+    both = first[["seed", what]].merge(
+        second[["seed", what]], on="seed", suffixes=("", " of the other")
+    )
+    return (
+        difference(both[what], both[f"{what} of the other"], paired=True)
+        if len(both) >= 2
+        else None
+    )
 
 
 def _compare(
@@ -206,7 +311,11 @@ def _compare(
             verdicts.append("undecided")
             words.append(f"{better} against {worse} was not measured")
             continue
-        signed = gap if sign > 0 else dataclasses.replace(gap, estimate=-gap.estimate, low=-gap.high, high=-gap.low)
+        signed = (
+            gap
+            if sign > 0
+            else dataclasses.replace(gap, estimate=-gap.estimate, low=-gap.high, high=-gap.low)
+        )
         verdicts.append(decide_above(signed, 0.0))
         evidence.append(Evidence.of(f"{what}: {better} minus {worse}", gap, 0.0, **baselines))
         words.append(f"{what} of the {better} minus the {worse}'s: {gap}")

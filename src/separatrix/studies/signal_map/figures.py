@@ -5,7 +5,13 @@ import math
 from separatrix.inference import Threshold
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import Found
-from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot, base_norm, base_rate
+from separatrix.studies.signal_map.settings import (
+    MapRecipe,
+    MapSettings,
+    Spot,
+    base_norm,
+    base_rate,
+)
 from separatrix.studies.tuning import Choice
 from separatrix.theory.signal import bayes_risk, best_linear_risk
 
@@ -26,11 +32,18 @@ def map_figure(s: MapSettings, found: dict[Spot, Found]) -> Heatmap:
     grid = [[found.get(Spot(field, count)) for field in fields] for count in groups]
     known = [[None if each is None else each.threshold for each in row] for row in grid]
     return Heatmap(
-        "map", f"Samples needed, k = {s.patches}, d = {s.dimension}, σ = {s.noise:g}", Axis("receptive field r (patches)"),
-        Axis("filters g"), Axis("samples m*", log=True), tuple(fields), tuple(groups),
-        tuple(tuple(shade(t) for t in row) for row in known), tuple(tuple(cell_text(t) for t in row) for row in known),
-        tuple(tuple(t is not None and t.censoring != "none" for t in row) for row in known), LEGEND,
-    )  # fmt: skip
+        "map",
+        f"Samples needed, k = {s.patches}, d = {s.dimension}, σ = {s.noise:g}",
+        Axis("receptive field r (patches)"),
+        Axis("filters g"),
+        Axis("samples m*", log=True),
+        tuple(fields),
+        tuple(groups),
+        tuple(tuple(shade(t) for t in row) for row in known),
+        tuple(tuple(cell_text(t) for t in row) for row in known),
+        tuple(tuple(t is not None and t.censoring != "none" for t in row) for row in known),
+        LEGEND,
+    )
 
 
 def shade(threshold: Threshold | None) -> float | None:
@@ -41,7 +54,9 @@ def shade(threshold: Threshold | None) -> float | None:
     """
     if threshold is None or threshold.censoring == "both":
         return None
-    return {"none": threshold.estimate, "left": threshold.high, "right": threshold.low}[threshold.censoring]
+    return {"none": threshold.estimate, "left": threshold.high, "right": threshold.low}[
+        threshold.censoring
+    ]
 
 
 def cell_text(threshold: Threshold | None) -> str:
@@ -55,7 +70,9 @@ def cell_text(threshold: Threshold | None) -> str:
         return "not run"
     match threshold.censoring:
         case "none":
-            return f"{_short(threshold.estimate)} [{_short(threshold.low)}, {_short(threshold.high)}]"
+            return (
+                f"{_short(threshold.estimate)} [{_short(threshold.low)}, {_short(threshold.high)}]"
+            )
         case "left":
             return f"≤ {_short(threshold.high)}"
         case "right":
@@ -74,43 +91,109 @@ def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figu
     """The same thresholds as lines: against the receptive field, and against the number of filters."""
     del s
     out = []
-    for along, across, words in (("field", "groups", "receptive field r"), ("groups", "field", "filters g")):
+    for along, across, words in (
+        ("field", "groups", "receptive field r"),
+        ("groups", "field", "filters g"),
+    ):
         series, bounds = [], []
         for value in sorted({getattr(spot, across) for spot in found}):
-            line = sorted(((getattr(spot, along), each.threshold) for spot, each in found.items() if getattr(spot, across) == value),
-                          key=lambda pair: pair[0])  # fmt: skip
+            line = sorted(
+                (
+                    (getattr(spot, along), each.threshold)
+                    for spot, each in found.items()
+                    if getattr(spot, across) == value
+                ),
+                key=lambda pair: pair[0],
+            )
             points = [(x, t if t.censoring == "none" else None) for x, t in line]
             estimate, low, high = (
-                tuple(None if t is None else getattr(t, part) for _, t in points) for part in ("estimate", "low", "high")
+                tuple(None if t is None else getattr(t, part) for _, t in points)
+                for part in ("estimate", "low", "high")
             )
             label = f"{'g' if across == 'groups' else 'r'} = {value}"
-            series.append(Series(label, tuple(x for x, _ in points), estimate, low, high, seeds=tuple(t.trials for _, t in line)))
+            series.append(
+                Series(
+                    label,
+                    tuple(x for x, _ in points),
+                    estimate,
+                    low,
+                    high,
+                    seeds=tuple(t.trials for _, t in line),
+                )
+            )
             bounds += [(x, shade(t)) for x, t in line if t.censoring in ("left", "right")]
         if bounds:  # with gaps between them, so that no line joins them
             gapped = [each for pair in bounds for each in (pair, (None, None))]
-            series.append(Series("only a bound (see the map)", tuple(x for x, _ in gapped), tuple(y for _, y in gapped), role="bound"))
-        out.append(Figure(f"along-{along}", f"Samples needed against the {words}", Axis(words, log=True), Axis("samples m*", log=True),
-                          tuple(series), "95 % intervals; short dashes are bounds of censored searches."))  # fmt: skip
+            series.append(
+                Series(
+                    "only a bound (see the map)",
+                    tuple(x for x, _ in gapped),
+                    tuple(y for _, y in gapped),
+                    role="bound",
+                )
+            )
+        out.append(
+            Figure(
+                f"along-{along}",
+                f"Samples needed against the {words}",
+                Axis(words, log=True),
+                Axis("samples m*", log=True),
+                tuple(series),
+                "95 % intervals; short dashes are bounds of censored searches.",
+            )
+        )
     return out[0], out[1]
 
 
-def map_table(s: MapSettings, found: dict[Spot, Found], tuned: dict[Spot, Choice[MapRecipe]]) -> TableData:
-    """Every threshold with its interval, its trials and its recipe, beside the risks that a reader needs."""
+def map_table(
+    s: MapSettings, found: dict[Spot, Found], tuned: dict[Spot, Choice[MapRecipe]]
+) -> TableData:
+    """Every threshold with its interval, its trials and its recipe, beside the risks that a reader
+    needs.
+    """
     names = {Spot(1, 1): "CNN", Spot(1, s.patches): "LCN", Spot(s.patches, s.patches): "FCN"}
-    baselines = (round(s.floor, 4), round(best_linear_risk(s.patches, s.noise), 4), round(bayes_risk(s.patches, s.noise).risk, 4))
+    baselines = (
+        round(s.floor, 4),
+        round(best_linear_risk(s.patches, s.noise), 4),
+        round(bayes_risk(s.patches, s.noise).risk, 4),
+    )
     rows = tuple(
         (
-            spot.field, spot.groups, names.get(spot, ""), spot.field * spot.groups * s.dimension, str(each.threshold), each.threshold.trials,
-            tuned[spot].option.describe(), float(f"{base_rate(spot, s.patches) * tuned[spot].option.rate:.4g}"),
-            float(f"{base_norm(spot, s.patches) * tuned[spot].option.norm:.4g}"), round(s.target, 4), *baselines,
+            spot.field,
+            spot.groups,
+            names.get(spot, ""),
+            spot.field * spot.groups * s.dimension,
+            str(each.threshold),
+            each.threshold.trials,
+            tuned[spot].option.describe(),
+            float(f"{base_rate(spot, s.patches) * tuned[spot].option.rate:.4g}"),
+            float(f"{base_norm(spot, s.patches) * tuned[spot].option.norm:.4g}"),
+            round(s.target, 4),
+            *baselines,
         )
         for spot, each in found.items()
-    )  # fmt: skip
+    )
     columns = (
-        "r", "g", "network", "parameters", "m*", "trials", "recipe", "learning rate", "initial norm", "target",
-        "risk with the signal known", "best linear risk", "Bayes risk",
-    )  # fmt: skip
-    return TableData("map", "Samples needed, with 95 % intervals (<= and >= mark censored searches)", columns, rows)
+        "r",
+        "g",
+        "network",
+        "parameters",
+        "m*",
+        "trials",
+        "recipe",
+        "learning rate",
+        "initial norm",
+        "target",
+        "risk with the signal known",
+        "best linear risk",
+        "Bayes risk",
+    )
+    return TableData(
+        "map",
+        "Samples needed, with 95 % intervals (<= and >= mark censored searches)",
+        columns,
+        rows,
+    )
 
 
 def tuning_table(tuned: dict[Spot, Choice[MapRecipe]]) -> TableData:
@@ -130,4 +213,9 @@ def tuning_table(tuned: dict[Spot, Choice[MapRecipe]]) -> TableData:
         for spot, mine in tuned.items()
         for recipe, score in mine.scores.items()
     )
-    return TableData("tuning", "Tuning: mean risk on seeds that no result uses", ("r", "g", "recipe", "mean risk", ""), rows)
+    return TableData(
+        "tuning",
+        "Tuning: mean risk on seeds that no result uses",
+        ("r", "g", "recipe", "mean risk", ""),
+        rows,
+    )

@@ -73,12 +73,17 @@ class MapSettings:
             for count in getattr(self, name):
                 check_integer("the map study", name, count, low=1, high=self.patches)
             if len(set(getattr(self, name))) < 2:
-                raise ParameterError("the map study", name, "at least two different numbers", getattr(self, name))
+                raise ParameterError(
+                    "the map study", name, "at least two different numbers", getattr(self, name)
+                )
         check_number("the map study", "noise", self.noise, low=0, open_low=True)
         check_number("the map study", "margin", self.margin, low=0, open_low=True)
         if self.target >= 0.5:
             raise ParameterError(
-                "the map study", "margin", f"such that the target ({self.target:.3g}) is better than guessing", self.margin
+                "the map study",
+                "margin",
+                f"such that the target ({self.target:.3g}) is better than guessing",
+                self.margin,
             )
         for name in ("tune_rates", "tune_norms"):
             for factor in getattr(self, name):
@@ -101,7 +106,10 @@ class MapSettings:
 
     def spots(self) -> list[Spot]:
         """The places of the map."""
-        return [Spot(*each) for each in itertools.product(sorted(set(self.fields)), sorted(set(self.groups)))]
+        return [
+            Spot(*each)
+            for each in itertools.product(sorted(set(self.fields)), sorted(set(self.groups)))
+        ]
 
     def recipes(self) -> list[MapRecipe]:
         """The grid on which every place is tuned; the first recipe is the untuned one."""
@@ -109,7 +117,8 @@ class MapSettings:
 
 
 def base_rate(spot: Spot, patches: int) -> float:
-    """The untuned learning rate: the recipes' 3 (CNN), 1.5k (LCN) and 3k (FCN) at the corners, geometrically between them.
+    """The untuned learning rate: the recipes' 3 (CNN), 1.5k (LCN) and 3k (FCN) at the corners,
+    geometrically between them.
 
     >>> [round(base_rate(Spot(*place), 8), 6) for place in ((1, 1), (1, 8), (8, 8))]
     [3.0, 12.0, 24.0]
@@ -119,7 +128,8 @@ def base_rate(spot: Spot, patches: int) -> float:
 
 
 def base_norm(spot: Spot, patches: int) -> float:
-    """The untuned initial norm of a filter: the recipes' .05 where it sees one patch, .7 where it sees all, geometrically between.
+    """The untuned initial norm of a filter: the recipes' .05 where it sees one patch, .7 where it
+    sees all, geometrically between.
 
     >>> [round(base_norm(Spot(*place), 8), 6) for place in ((1, 1), (1, 8), (8, 8))]
     [0.05, 0.05, 0.7]
@@ -146,12 +156,19 @@ def _measure(test: int) -> Measure:
 
 @functools.lru_cache(maxsize=4096)
 def _learner(spot: Spot, patches: int, steps: int, bias: float, recipe: MapRecipe) -> Learner:
-    return Learner(rate=base_rate(spot, patches) * recipe.rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, bias))
+    return Learner(
+        rate=base_rate(spot, patches) * recipe.rate,
+        steps=steps,
+        projection="ball",
+        lsa_bias=Ramp(0.0, bias),
+    )
 
 
 @functools.lru_cache(maxsize=4096)
 def _network(spot: Spot, patches: int, bias: float, recipe: MapRecipe):
-    return map_network(patches, spot.field, spot.groups, bias, min(1.0, base_norm(spot, patches) * recipe.norm))
+    return map_network(
+        patches, spot.field, spot.groups, bias, min(1.0, base_norm(spot, patches) * recipe.norm)
+    )
 
 
 def map_trial(s: MapSettings, spot: Spot, recipe: MapRecipe, samples: int, seed: int) -> Trial:
@@ -160,7 +177,10 @@ def map_trial(s: MapSettings, spot: Spot, recipe: MapRecipe, samples: int, seed:
     >>> map_trial(MapSettings(), Spot(1, 1), MapRecipe(), 8, 0).samples
     8
     """
-    network, learner = _network(spot, s.patches, s.bias, recipe), _learner(spot, s.patches, s.steps, s.bias, recipe)
+    network, learner = (
+        _network(spot, s.patches, s.bias, recipe),
+        _learner(spot, s.patches, s.steps, s.bias, recipe),
+    )
     return Trial(s.task, network, learner, samples, seed, _measure(s.test))
 
 

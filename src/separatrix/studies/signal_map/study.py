@@ -1,4 +1,6 @@
-"""Study `signal-map`: the samples needed over receptive field and weight sharing, from the FCN through the LCN to the CNN."""
+"""Study `signal-map`: the samples needed over receptive field and weight sharing, from the FCN
+through the LCN to the CNN.
+"""
 
 import dataclasses
 
@@ -6,10 +8,10 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
-from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map import figures as f
-from separatrix.studies.signal_map.trials import measure_map, spot_query, tune_map
+from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot, map_trial
+from separatrix.studies.signal_map.trials import measure_map, spot_query, tune_map
 from separatrix.studies.study import Study, seeds_from
 from separatrix.studies.tuning import Choice
 
@@ -23,14 +25,14 @@ class SignalMap(Study[MapSettings]):
 
     name = "signal-map"
     title = "Between the networks: locality and weight sharing as two numbers"
-    summary = (
-        "A map of the samples needed over receptive field and number of filters, with the FCN, LCN and CNN at its corners (Lahoti et al.)"
-    )
+    summary = "A map of the samples needed over receptive field and number of filters, with the FCN, LCN and CNN at its corners (Lahoti et al.)"
     claims = (c.SHARING, c.LOCALITY, c.PARTS)
     scales = SCALES
 
     def sweeps(self, settings: MapSettings) -> dict[str, Sweep]:
-        """For each place the tuning and the most trials its search may buy, at the size where it begins."""
+        """For each place the tuning and the most trials its search may buy, at the size where it
+        begins.
+        """
         s = settings
         tuning, seeds = seeds_from(s.seed, s.tune_seeds, purpose=1), seeds_from(s.seed, s.trials)
         out: dict[str, Sweep] = {}
@@ -38,9 +40,15 @@ class SignalMap(Study[MapSettings]):
             query = spot_query(s, spot, Choice(MapRecipe(), {}))
             size = int(query.plan.start or query.plan.minimum)
             if len(s.recipes()) > 1:
-                grid = (map_trial(s, spot, recipe, size, seed) for recipe in s.recipes() for seed in tuning)
+                grid = (
+                    map_trial(s, spot, recipe, size, seed)
+                    for recipe in s.recipes()
+                    for seed in tuning
+                )
                 out[f"tuning r = {spot.field}, g = {spot.groups}"] = Sweep(tuple(grid))
-            out[f"r = {spot.field}, g = {spot.groups}"] = Sweep(tuple(query.trial(size, seed) for seed in seeds))
+            out[f"r = {spot.field}, g = {spot.groups}"] = Sweep(
+                tuple(query.trial(size, seed) for seed in seeds)
+            )
         return out
 
     def conclude(self, lab: Lab, settings: MapSettings) -> Outcome:
@@ -53,7 +61,12 @@ class SignalMap(Study[MapSettings]):
             c.judge_parts(s, found),
         )
         tables = (f.map_table(s, found, tuned), f.tuning_table(tuned))
-        return Outcome(findings, (f.map_figure(s, found), *f.line_figures(s, found)), tables, map_notes(s, found))
+        return Outcome(
+            findings,
+            (f.map_figure(s, found), *f.line_figures(s, found)),
+            tables,
+            map_notes(s, found),
+        )
 
 
 def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
@@ -95,5 +108,10 @@ def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
     )
     for spot, each in found.items():
         serious = [note for note in each.threshold.notes if note.severity != "info"]
-        notes += [dataclasses.replace(note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}") for note in serious]
+        notes += [
+            dataclasses.replace(
+                note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}"
+            )
+            for note in serious
+        ]
     return tuple(notes)

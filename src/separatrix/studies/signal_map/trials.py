@@ -13,7 +13,8 @@ from separatrix.studies.tuning import Choice, Tunable, tune_all
 def spot_plan(s: MapSettings, spot: Spot) -> SearchPlan:
     """The range and precision of a search.
 
-    It begins near 2σ²(k+d)·(rg)^1.5, a rough guess between the networks' thresholds; where a search begins does not decide where it ends.
+    It begins near 2σ²(k+d)·(rg)^1.5, a rough guess between the networks' thresholds; where a search
+    begins does not decide where it ends.
 
     >>> spot_plan(MapSettings(), Spot(1, 1)).minimum
     2
@@ -24,9 +25,18 @@ def spot_plan(s: MapSettings, spot: Spot) -> SearchPlan:
 
 
 def tune_map(lab: Lab, s: MapSettings) -> dict[Spot, Choice[MapRecipe]]:
-    """The recipe of every place, chosen from one grid with the same effort, on seeds that no result uses."""
+    """The recipe of every place, chosen from one grid with the same effort, on seeds that no result
+    uses.
+    """
     learners = {spot: _tunable(s, spot) for spot in s.spots()}
-    return tune_all(lab, learners, s.recipes(), seeds_from(s.seed, s.tune_seeds, purpose=1), s.tune_factors, s.round)
+    return tune_all(
+        lab,
+        learners,
+        s.recipes(),
+        seeds_from(s.seed, s.tune_seeds, purpose=1),
+        s.tune_factors,
+        s.round,
+    )
 
 
 def _tunable(s: MapSettings, spot: Spot) -> Tunable[MapRecipe]:
@@ -36,7 +46,9 @@ def _tunable(s: MapSettings, spot: Spot) -> Tunable[MapRecipe]:
     return Tunable(trial, lambda row: row["risk"] <= s.target, spot_plan(s, spot))
 
 
-def measure_map(lab: Lab, s: MapSettings, tuned: dict[Spot, Choice[MapRecipe]]) -> dict[Spot, Found]:
+def measure_map(
+    lab: Lab, s: MapSettings, tuned: dict[Spot, Choice[MapRecipe]]
+) -> dict[Spot, Found]:
     """The threshold of every place."""
     queries: dict[Any, Query] = {spot: spot_query(s, spot, tuned[spot]) for spot in s.spots()}
     found: dict[Any, Found] = find_thresholds(lab, queries, "map", s.round)

@@ -36,10 +36,12 @@ PARTS = Claim(
 
 
 def judge_growth(s: MapSettings, found: dict[Spot, Found], claim: Claim, along: str) -> Finding:
-    """m* from the smallest to the largest value of one axis, at every value of the other; steps between neighbours are counted too.
+    """m* from the smallest to the largest value of one axis, at every value of the other; steps
+    between neighbours are counted too.
 
-    The verdict rests on the ends, one comparison a line, and on neighbouring steps that a whole interval shows to go the other way
-    with allowance for their number: such a step refutes monotony.
+    The verdict rests on the ends, one comparison a line, and on neighbouring steps that a whole
+    interval shows to go the other way with allowance for their number: such a step refutes
+    monotony.
 
     >>> judge_growth(MapSettings(), {}, SHARING, "groups").verdict
     'undecided'
@@ -63,7 +65,10 @@ def judge_growth(s: MapSettings, found: dict[Spot, Found], claim: Claim, along: 
     if not ends:
         return Finding(claim, "undecided", "no two places of a line were measured", None)
     verdict = all_of([*ends, *(each for each in steps if each == "refuted")])
-    told = {each: (ends.count(each), steps.count(each)) for each in ("supported", "refuted", "undecided")}
+    told = {
+        each: (ends.count(each), steps.count(each))
+        for each in ("supported", "refuted", "undecided")
+    }
     reason = (
         f"from end to end {told['supported'][0]} of {len(ends)} lines grow, {told['refuted'][0]} fall, {told['undecided'][0]} cannot tell; of "
         f"{len(steps)} steps between neighbours {told['supported'][1]} grow, {told['refuted'][1]} fall and {told['undecided'][1]} cannot be told "
@@ -83,22 +88,50 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
     corners = {"CNN": Spot(1, 1), "LCN": Spot(1, k), "FCN": Spot(k, k)}
     missing = [name for name, spot in corners.items() if spot not in found]
     if missing:
-        return Finding(PARTS, "undecided", f"the corner {', '.join(missing)} was not measured", None)
+        return Finding(
+            PARTS, "undecided", f"the corner {', '.join(missing)} was not measured", None
+        )
     sharing = _ratio(found, corners["LCN"], corners["CNN"])
     locality = _ratio(found, corners["FCN"], corners["LCN"])
     whole = _ratio(found, corners["FCN"], corners["CNN"])
-    laws = {"sharing": k * 1.0, "locality": k * d / (k + d)}  # ratios of the paper's laws, constants and logarithms aside
+    laws = {
+        "sharing": k * 1.0,
+        "locality": k * d / (k + d),
+    }  # ratios of the paper's laws, constants and logarithms aside
     evidence = [
-        Evidence.of("sharing: samples LCN over CNN", sharing, 1.0, **{"ratio of the laws": laws["sharing"]}),
-        Evidence.of("locality: samples FCN over LCN", locality, 1.0, **{"ratio of the laws": laws["locality"]}),
-        Evidence.of("both: samples FCN over CNN", whole, 1.0, **{"ratio of the laws": laws["sharing"] * laws["locality"]}),
+        Evidence.of(
+            "sharing: samples LCN over CNN", sharing, 1.0, **{"ratio of the laws": laws["sharing"]}
+        ),
+        Evidence.of(
+            "locality: samples FCN over LCN",
+            locality,
+            1.0,
+            **{"ratio of the laws": laws["locality"]},
+        ),
+        Evidence.of(
+            "both: samples FCN over CNN",
+            whole,
+            1.0,
+            **{"ratio of the laws": laws["sharing"] * laws["locality"]},
+        ),
     ]
     words = [f"sharing saves {_told(sharing)} (the laws' ratio is {laws['sharing']:.3g})"]
     words.append(f"locality {_told(locality)} more (the laws' ratio is {laws['locality']:.3g})")
-    share = share_of_sharing(found[corners["CNN"]].threshold, found[corners["LCN"]].threshold, found[corners["FCN"]].threshold)
+    share = share_of_sharing(
+        found[corners["CNN"]].threshold,
+        found[corners["LCN"]].threshold,
+        found[corners["FCN"]].threshold,
+    )
     if share is not None:
         law = math.log(laws["sharing"]) / math.log(laws["sharing"] * laws["locality"])
-        evidence.append(Evidence.of("share of sharing in the log of the whole factor", share, None, **{"by the laws": law}))
+        evidence.append(
+            Evidence.of(
+                "share of sharing in the log of the whole factor",
+                share,
+                None,
+                **{"by the laws": law},
+            )
+        )
         words.append(f"sharing is {share} of the log of the whole factor (by the laws {law:.2f})")
     else:
         words.append("the shares of the whole have no value while a corner is censored")
@@ -107,8 +140,11 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
     return Finding(PARTS, verdict, "; ".join(words), not outside, tuple(evidence), outside)
 
 
-def share_of_sharing(cnn: Threshold, lcn: Threshold, fcn: Threshold, draws: int = 20_000) -> Interval | None:
-    """log(LCN/CNN) over log(FCN/CNN), its interval by drawing the three log thresholds with their errors; None where one is censored.
+def share_of_sharing(
+    cnn: Threshold, lcn: Threshold, fcn: Threshold, draws: int = 20_000
+) -> Interval | None:
+    """log(LCN/CNN) over log(FCN/CNN), its interval by drawing the three log thresholds with their
+    errors; None where one is censored.
 
     >>> from separatrix.inference import Tally, estimate_threshold
     >>> made = [estimate_threshold([Tally(m, 0, 20), Tally(2 * m, 20, 20)]) for m in (8, 80, 800)]
@@ -118,13 +154,21 @@ def share_of_sharing(cnn: Threshold, lcn: Threshold, fcn: Threshold, draws: int 
     if any(each.censoring != "none" for each in (cnn, lcn, fcn)):
         return None
     rng = np.random.default_rng(0)
-    logs = [math.log(each.estimate) + each.log_error * rng.standard_normal(draws) for each in (cnn, lcn, fcn)]
+    logs = [
+        math.log(each.estimate) + each.log_error * rng.standard_normal(draws)
+        for each in (cnn, lcn, fcn)
+    ]
     middle = [math.log(each.estimate) for each in (cnn, lcn, fcn)]
     shares = (logs[1] - logs[0]) / (logs[2] - logs[0])
     low, high = np.quantile(shares, [0.025, 0.975])
     count = cnn.trials + lcn.trials + fcn.trials
     return Interval(
-        (middle[1] - middle[0]) / (middle[2] - middle[0]), float(low), float(high), 0.95, "drawn from the thresholds' errors", count
+        (middle[1] - middle[0]) / (middle[2] - middle[0]),
+        float(low),
+        float(high),
+        0.95,
+        "drawn from the thresholds' errors",
+        count,
     )
 
 
@@ -138,8 +182,15 @@ def _above_one(gap: Interval) -> Verdict:
 
 
 def _stretched(gap: Interval, comparisons: int) -> Interval:
-    """A ratio's interval widened, on the log scale, for the number of comparisons (Bonferroni, normal quantiles)."""
-    if not math.isfinite(gap.estimate) or gap.estimate <= 0 or gap.low <= 0 or not math.isfinite(gap.high):
+    """A ratio's interval widened, on the log scale, for the number of comparisons (Bonferroni,
+    normal quantiles).
+    """
+    if (
+        not math.isfinite(gap.estimate)
+        or gap.estimate <= 0
+        or gap.low <= 0
+        or not math.isfinite(gap.high)
+    ):
         return gap
     wider = float(ndtri(1 - 0.025 / max(1, comparisons)) / ndtri(0.975))
     low, high = (gap.estimate * (end / gap.estimate) ** wider for end in (gap.low, gap.high))

@@ -6,10 +6,10 @@ from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS
-from separatrix.studies.signal_open.verdicts import PAIRS, ratios
-from separatrix.studies.signal_open.trials import Floors, Tuned, target_of
 from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import VARIANTS
+from separatrix.studies.signal_open.trials import Floors, Tuned, target_of
+from separatrix.studies.signal_open.verdicts import PAIRS, ratios
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = "95 % intervals; a short dash is the bound of a censored search (at least, for the larger networks; at most, for the CNN)."
@@ -22,9 +22,19 @@ def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure
         series: list[Series] = []
         for network in NETWORKS:
             cells = [(name, found.get(OpenKey(name, network, k))) for name in VARIANTS]
-            series += bounded_series(network, [(name, each.threshold) for name, each in cells if each is not None])
-        out.append(Figure(f"variants-{k}", f"Samples needed on each variant, k = {k}, d = {s.dimension}", Axis(""),
-                          Axis("samples m*", log=True), tuple(series), BOUNDS))  # fmt: skip
+            series += bounded_series(
+                network, [(name, each.threshold) for name, each in cells if each is not None]
+            )
+        out.append(
+            Figure(
+                f"variants-{k}",
+                f"Samples needed on each variant, k = {k}, d = {s.dimension}",
+                Axis(""),
+                Axis("samples m*", log=True),
+                tuple(series),
+                BOUNDS,
+            )
+        )
     return out
 
 
@@ -32,48 +42,111 @@ def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
     """What sharing and locality save on each variant."""
     series: list[Series] = []
     for smaller, larger in PAIRS:
-        points = [(f"{name}, k = {k}", gap) for name in VARIANTS for k, gap in ratios(found, name, larger, smaller).items()]
+        points = [
+            (f"{name}, k = {k}", gap)
+            for name in VARIANTS
+            for k, gap in ratios(found, name, larger, smaller).items()
+        ]
         series += bounded_series(f"{larger} over {smaller}", points)
     names = [x for each in series for x in each.x]
     if names:
         series.append(Series("no difference", (names[0], names[-1]), (1.0, 1.0), role="baseline"))
-    return Figure("ratios", "What sharing and locality save", Axis(""), Axis("ratio of samples", log=True), tuple(series),
-                  "95 % intervals; a short dash is a bound where a search was censored.")  # fmt: skip
+    return Figure(
+        "ratios",
+        "What sharing and locality save",
+        Axis(""),
+        Axis("ratio of samples", log=True),
+        tuple(series),
+        "95 % intervals; a short dash is a bound where a search was censored.",
+    )
 
 
 def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
-    """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of the FCN's lower bound."""
+    """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of
+    the FCN's lower bound.
+    """
     series: list[Series] = []
-    plain = {(key.network, key.patches): each.threshold for key, each in found.items() if key.variant == "plain"}
+    plain = {
+        (key.network, key.patches): each.threshold
+        for key, each in found.items()
+        if key.variant == "plain"
+    }
     cells = sorted(set(s.start_patches))
     for network in ("CNN", "FCN", *STARTS):
-        series += bounded_series(network, [(f"k = {k}", plain[network, k]) for k in cells if (network, k) in plain])
-    random = [(k, plain["FCN", k].estimate) for k in cells if ("FCN", k) in plain and plain["FCN", k].censoring == "none"]
+        series += bounded_series(
+            network, [(f"k = {k}", plain[network, k]) for k in cells if (network, k) in plain]
+        )
+    random = [
+        (k, plain["FCN", k].estimate)
+        for k in cells
+        if ("FCN", k) in plain and plain["FCN", k].censoring == "none"
+    ]
     if len(random) > 1:
         bound = bounds_for("FCN")[0]
         values = [bound.value(k, s.dimension, s.noise) for k, _ in random]
         constant = math.exp(sum(math.log(m / v) for (_, m), v in zip(random, values)) / len(random))
-        series.append(Series("FCN law k²d", tuple(f"k = {k}" for k, _ in random), tuple(constant * v for v in values), role="law"))
-    return Figure("starts", "The same FCN under other algorithms", Axis(""), Axis("samples m*", log=True), tuple(series),
-                  "95 % intervals; short dashes are bounds of censored searches, and the law of the lower bound through the randomly "
-                  "started FCN's points; it speaks of that start only.")  # fmt: skip
+        series.append(
+            Series(
+                "FCN law k²d",
+                tuple(f"k = {k}" for k, _ in random),
+                tuple(constant * v for v in values),
+                role="law",
+            )
+        )
+    return Figure(
+        "starts",
+        "The same FCN under other algorithms",
+        Axis(""),
+        Axis("samples m*", log=True),
+        tuple(series),
+        "95 % intervals; short dashes are bounds of censored searches, and the law of the lower bound through the randomly "
+        "started FCN's points; it speaks of that start only.",
+    )
 
 
-def open_table(s: OpenSettings, found: dict[OpenKey, Found], floors: Floors, tuned: Tuned) -> TableData:
+def open_table(
+    s: OpenSettings, found: dict[OpenKey, Found], floors: Floors, tuned: Tuned
+) -> TableData:
     """Every threshold with its interval, the target and the risks beside which it stands."""
     rows = []
     for key, each in found.items():
         floor = floors[key.variant, key.patches]
-        rows.append((
-            key.variant, key.network, key.patches, s.dimension, str(each.threshold), each.threshold.trials,
-            f"x{tuned[key.variant, key.network].option:g}", round(target_of(s, floor, key.variant), 4), round(floor.risk, 4),
-            round(floor.error, 5), floor.rule, round(floor.linear, 4),
-        ))  # fmt: skip
+        rows.append(
+            (
+                key.variant,
+                key.network,
+                key.patches,
+                s.dimension,
+                str(each.threshold),
+                each.threshold.trials,
+                f"x{tuned[key.variant, key.network].option:g}",
+                round(target_of(s, floor, key.variant), 4),
+                round(floor.risk, 4),
+                round(floor.error, 5),
+                floor.rule,
+                round(floor.linear, 4),
+            )
+        )
     columns = (
-        "variant", "network", "k", "d", "m*", "trials", "learning rate", "target", "floor", "its standard error", "the floor's rule",
+        "variant",
+        "network",
+        "k",
+        "d",
+        "m*",
+        "trials",
+        "learning rate",
+        "target",
+        "floor",
+        "its standard error",
+        "the floor's rule",
         "risk of the linear rule that knows the signal",
-    )  # fmt: skip
-    return TableData("thresholds", "Samples needed, with 95 % intervals (<= and >= mark censored searches)", columns, tuple(rows))
+    )
+    return TableData(
+        "thresholds",
+        "Samples needed, with 95 % intervals (<= and >= mark censored searches)",
+        columns,
+        tuple(rows),
+    )
 
 
 def tuning_table(tuned: Tuned) -> TableData:
@@ -83,10 +156,18 @@ def tuning_table(tuned: Tuned) -> TableData:
     ()
     """
     rows = tuple(
-        (*names, f"x{rate:g}", round(score, 4) if math.isfinite(score) else None, "chosen" if rate == mine.option else "")
+        (
+            *names,
+            f"x{rate:g}",
+            round(score, 4) if math.isfinite(score) else None,
+            "chosen" if rate == mine.option else "",
+        )
         for names, mine in tuned.items()
         for rate, score in mine.scores.items()
     )
     return TableData(
-        "tuning", "Tuning: mean risk on seeds that no result uses", ("variant", "network", "learning rate", "mean risk", ""), rows
+        "tuning",
+        "Tuning: mean risk on seeds that no result uses",
+        ("variant", "network", "learning rate", "mean risk", ""),
+        rows,
     )

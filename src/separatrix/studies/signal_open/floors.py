@@ -1,4 +1,6 @@
-"""The risks beside which a variant is judged: of rules that know the signal, on a large fixed sample where no closed form is known."""
+"""The risks beside which a variant is judged: of rules that know the signal, on a large fixed
+sample where no closed form is known.
+"""
 
 import dataclasses
 import math
@@ -17,7 +19,8 @@ BLOCK = 1_000  # rows that share one draw of the signal
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """The floor of a variant, its standard error (0 where it is exact), and the best linear rule's risk where one learns it.
+    """The floor of a variant, its standard error (0 where it is exact), and the best linear rule's
+    risk where one learns it.
 
     >>> Floor(0.04, 0.0006, 0.12, "the network that knows the signal").risk
     0.04
@@ -32,10 +35,17 @@ class Floor:
 def floor_of(lab: Lab, s: OpenSettings, variant: str, patches: int) -> Floor:
     """The floor of a variant at a cell, computed once for its parameters.
 
-    It is the risk of Σ φ_b(<w*, x_i>), the network that knows the signal; for the product, which that network cannot express, the
-    Bayes rule's.
+    It is the risk of Σ φ_b(<w*, x_i>), the network that knows the signal; for the product, which
+    that network cannot express, the Bayes rule's.
     """
-    given = {"variant": variant, "patches": patches, "dimension": s.dimension, "noise": s.noise, "bias": s.bias, "rows": ROWS}
+    given = {
+        "variant": variant,
+        "patches": patches,
+        "dimension": s.dimension,
+        "noise": s.noise,
+        "bias": s.bias,
+        "rows": ROWS,
+    }
     found = lab.remember("variant-floor", given, lambda: simulate_floor(**given))
     rule = "the Bayes rule" if variant == "product" else "the network that knows the signal"
     if variant in ("plain", "depth-two"):
@@ -43,8 +53,11 @@ def floor_of(lab: Lab, s: OpenSettings, variant: str, patches: int) -> Floor:
     return Floor(found["risk"], found["error"], found["linear"], rule)
 
 
-def simulate_floor(variant: str, patches: int, dimension: int, noise: float, bias: float, rows: int) -> dict[str, float]:
-    """Risks on a fixed sample of the variant, drawn with NumPy (not with the code that draws the trials' rows).
+def simulate_floor(
+    variant: str, patches: int, dimension: int, noise: float, bias: float, rows: int
+) -> dict[str, float]:
+    """Risks on a fixed sample of the variant, drawn with NumPy (not with the code that draws the
+    trials' rows).
 
     >>> found = simulate_floor("plain", 8, 6, 0.3, 0.5, rows=20_000)
     >>> abs(found["risk"] - true_signal_risk(8, 0.3, 0.5)) < 5 * found["error"]
@@ -55,7 +68,8 @@ def simulate_floor(variant: str, patches: int, dimension: int, noise: float, bia
     for _ in range(rows // BLOCK):
         inner, y = _projections(rng, variant, patches, dimension, noise)
         if VARIANTS[variant].changes.get("product"):
-            # The likelihoods given ±1 are sums over pairs of cosh(a_i ± a_j), whose difference is the sum of sinh(a_i)·sinh(a_j).
+            # The likelihoods given ±1 are sums over pairs of cosh(a_i ± a_j), whose difference is
+            # the sum of sinh(a_i)·sinh(a_j).
             tilt = np.sinh(inner / noise**2)
             score = tilt.sum(1) ** 2 - (tilt**2).sum(1)
         else:
@@ -63,14 +77,20 @@ def simulate_floor(variant: str, patches: int, dimension: int, noise: float, bia
         wrong += _errors(score, y)
         linear += _errors(inner.sum(1), y)
     risk = wrong / rows
-    return {"risk": risk, "error": math.sqrt(max(risk * (1 - risk), 1 / rows) / rows), "linear": linear / rows}
+    return {
+        "risk": risk,
+        "error": math.sqrt(max(risk * (1 - risk), 1 / rows) / rows),
+        "linear": linear / rows,
+    }
 
 
 def _errors(score: np.ndarray, y: np.ndarray) -> float:
     return float((0.5 * (1 - np.sign(score * y))).sum())
 
 
-def _projections(rng: np.random.Generator, variant: str, patches: int, dimension: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def _projections(
+    rng: np.random.Generator, variant: str, patches: int, dimension: int, noise: float
+) -> tuple[np.ndarray, np.ndarray]:
     """<w*, x_i> of every patch for a block of rows with one random w*, and the labels."""
     changes: dict[str, Any] = VARIANTS[variant].changes
     signals, share = changes.get("signals", 1), changes.get("dependence", 0.0)
@@ -90,7 +110,9 @@ def _projections(rng: np.random.Generator, variant: str, patches: int, dimension
                 return rng.choice([-1.0, 1.0], shape)
 
     own = drawn(BLOCK, patches, dimension) @ truth
-    inner = math.sqrt(1 - share) * own + math.sqrt(share) * (drawn(BLOCK, dimension) @ truth)[:, None]
+    inner = (
+        math.sqrt(1 - share) * own + math.sqrt(share) * (drawn(BLOCK, dimension) @ truth)[:, None]
+    )
     tilt = 2.0 * np.arange(patches) / max(patches - 1, 1) - 1.0
     inner = noise * inner * np.sqrt(1 + changes.get("unevenness", 0.0) * tilt)
     places = rng.permuted(np.tile(np.arange(patches), (BLOCK, 1)), axis=1)[:, :signals]

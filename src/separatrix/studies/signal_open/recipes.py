@@ -19,29 +19,40 @@ SPARSITY = 0.1  # the ℓ1 penalty, as a share of the noise that a coordinate's 
 
 
 def sparsity_level(patches: int, dimension: int, noise: float, samples: int) -> float:
-    """The ℓ1 penalty: a share of σ√(2 ln(kd)/m)/2, the largest of kd coordinates of pure noise in the gradient of a unit at the start.
+    """The ℓ1 penalty: a share of σ√(2 ln(kd)/m)/2, the largest of kd coordinates of pure noise in
+    the gradient of a unit at the start.
 
     >>> sparsity_level(10, 10, 0.3, 400) < sparsity_level(10, 10, 0.3, 100)
     True
     """
-    return settled(SPARSITY * noise * math.sqrt(2 * math.log(max(patches * dimension, 2)) / samples) / 2)
+    return settled(
+        SPARSITY * noise * math.sqrt(2 * math.log(max(patches * dimension, 2)) / samples) / 2
+    )
 
 
 @functools.lru_cache(maxsize=4096)
 def open_network(variant: str, network: str, patches: int, bias: float) -> Network:
-    """The network of a threshold: the paper's; of two hidden layers; or, for the product, with ReLU and a trained readout.
+    """The network of a threshold: the paper's; of two hidden layers; or, for the product, with ReLU
+    and a trained readout.
 
     >>> open_network("plain", "FCN from CNN", 5, 0.5).start.connectivity, open_network("depth-two", "FCN", 5, 0.5).width
     ('shared', 20)
     """
     if network in STARTS:
         full = signal_network("FCN", patches, bias)
-        # The start differs in where it points, not in how long it is: a filter begins with the norm that the FCN's units begin with.
+        # The start differs in where it points, not in how long it is: a filter begins with the norm
+        # that the FCN's units begin with.
         inner = signal_network("CNN", patches, bias).replace(initial=full.initial)
         return full.replace(start=inner) if network == "FCN from CNN" else full
     options: dict[str, Any]
     if variant == "depth-two":
-        options = {"activation": LSA(DEEP_BIAS), "readout": "sum", "bias": False, "depth": 2, "initial": Initial("directions", scale=0.5)}
+        options = {
+            "activation": LSA(DEEP_BIAS),
+            "readout": "sum",
+            "bias": False,
+            "depth": 2,
+            "initial": Initial("directions", scale=0.5),
+        }
         width = DEEP_WIDTH
     elif variant == "product":
         options = {"offset": True, "readout": "pooled" if network == "CNN" else "positions"}
@@ -54,25 +65,39 @@ def open_network(variant: str, network: str, patches: int, bias: float) -> Netwo
 
 
 @functools.lru_cache(maxsize=4096)
-def open_learner(variant: str, network: str, patches: int, steps: int, bias: float, rate: float) -> Learner:
-    """Gradient descent on the logistic loss of the whole batch; `rate` is a factor on the base rate.
+def open_learner(
+    variant: str, network: str, patches: int, steps: int, bias: float, rate: float
+) -> Learner:
+    """Gradient descent on the logistic loss of the whole batch; `rate` is a factor on the base
+    rate.
 
-    Base rates: those of the study `signal` for the paper's networks (and 3k for the FCN that starts inside the CNN), a tenth of the
-    CNN's, times k for LCN and FCN, with two layers, 1 for the product's; Adam's is 0.03. With ℓ1 the factor is on the penalty (see
-    `open_trial`), not on the rate.
+    Base rates: those of the study `signal` for the paper's networks (and 3k for the FCN that starts
+    inside the CNN), a tenth of the CNN's, times k for LCN and FCN, with two layers, 1 for the
+    product's; Adam's is 0.03. With ℓ1 the factor is on the penalty (see `open_trial`), not on the
+    rate.
 
     >>> open_learner("depth-two", "LCN", 10, 100, 0.5, 1.0).rate
     Constant(level=3.0)
     """
     if variant == "depth-two":
         base = 0.3 * (1 if network == "CNN" else patches)
-        return Learner(rate=base * rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, DEEP_BIAS))
+        return Learner(
+            rate=base * rate, steps=steps, projection="ball", lsa_bias=Ramp(0.0, DEEP_BIAS)
+        )
     if variant == "product":
         return Learner(rate=rate, steps=steps)
     if network == "FCN by Adam":
-        return Learner(rate=0.03 * rate, steps=steps, optimizer="adam", projection="ball", lsa_bias=Ramp(0.0, bias))
+        return Learner(
+            rate=0.03 * rate,
+            steps=steps,
+            optimizer="adam",
+            projection="ball",
+            lsa_bias=Ramp(0.0, bias),
+        )
     factor = 1.0 if network == "FCN with ℓ1" else rate
-    return signal_learner("FCN" if network in STARTS else network, patches, steps, Recipe(rate=factor, bias=bias))
+    return signal_learner(
+        "FCN" if network in STARTS else network, patches, steps, Recipe(rate=factor, bias=bias)
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -100,6 +125,8 @@ def open_trial(s: OpenSettings, key: OpenKey, rate: float, samples: int, seed: i
     network = open_network(key.variant, key.network, key.patches, s.bias)
     learner = open_learner(key.variant, key.network, key.patches, steps, s.bias, rate)
     if key.network == "FCN with ℓ1":
-        learner = _sparse(learner, rate * sparsity_level(key.patches, s.dimension, s.noise, samples))
+        learner = _sparse(
+            learner, rate * sparsity_level(key.patches, s.dimension, s.noise, samples)
+        )
     task = _task(key.variant, key.patches, s.dimension, s.noise)
     return Trial(task, network, learner, samples, seed, _measure(s.test))

@@ -8,11 +8,16 @@ from separatrix.errors import ParameterError, check_choice, check_integer, check
 from separatrix.studies.signal.recipes import NETWORKS
 from separatrix.studies.signal_open.task import MOST_SIGNALS, VARIANTS
 
-STARTS = ("FCN from CNN", "FCN with ℓ1", "FCN by Adam")  # algorithms on the FCN that the lower bound does not speak of
+STARTS = (
+    "FCN from CNN",
+    "FCN with ℓ1",
+    "FCN by Adam",
+)  # algorithms on the FCN that the lower bound does not speak of
 
 
 class OpenKey(NamedTuple):
-    """One threshold of the study: a variant, a network (or an algorithm on one), a number of patches.
+    """One threshold of the study: a variant, a network (or an algorithm on one), a number of
+    patches.
 
     >>> OpenKey("uneven", "CNN", 8).network
     'CNN'
@@ -27,8 +32,9 @@ class OpenKey(NamedTuple):
 class OpenSettings:
     """The variants, their cells, the target, the searches and the tuning.
 
-    CNN and LCN are measured at `patches`, the FCN at `full_patches`; the algorithms on the FCN at `start_patches`, beside the CNN
-    and the FCN from a random start. A trial of the product must come within `product_margin` of the Bayes rule.
+    CNN and LCN are measured at `patches`, the FCN at `full_patches`; the algorithms on the FCN at
+    `start_patches`, beside the CNN and the FCN from a random start. A trial of the product must
+    come within `product_margin` of the Bayes rule.
 
     >>> OpenSettings().wanted()[:3]
     [OpenKey(variant='plain', network='CNN', patches=6), OpenKey(variant='plain', network='CNN', patches=8), OpenKey(variant='plain', network='LCN', patches=6)]
@@ -38,7 +44,9 @@ class OpenSettings:
     patches: tuple[int, ...] = (6, 8)
     full_patches: tuple[int, ...] = (8,)
     start_patches: tuple[int, ...] = (8,)
-    product_patches: int = 4  # what one hidden layer can express does not depend on k: one small cell shows it
+    product_patches: int = (
+        4  # what one hidden layer can express does not depend on k: one small cell shows it
+    )
     starts: tuple[str, ...] = ("FCN from CNN", "FCN with ℓ1")
     dimension: int = 6
     noise: float = 0.3
@@ -48,7 +56,11 @@ class OpenSettings:
     steps: int = 80
     product_steps: int = 300
     test: int = 1024
-    least: tuple[int, ...] = (2, 9, 129)  # where searches of CNN, LCN and FCN end below; a threshold under it is left-censored
+    least: tuple[int, ...] = (
+        2,
+        9,
+        129,
+    )  # where searches of CNN, LCN and FCN end below; a threshold under it is left-censored
     largest: int = 2048
     product_largest: int = 2048
     width: float = 1.2
@@ -61,18 +73,36 @@ class OpenSettings:
 
     def __post_init__(self):
         for variant in self.variants:
-            check_choice("the study of open questions", "variants", variant, [name for name in VARIANTS if name != "plain"])
+            check_choice(
+                "the study of open questions",
+                "variants",
+                variant,
+                [name for name in VARIANTS if name != "plain"],
+            )
         for start in self.starts:
             check_choice("the study of open questions", "starts", start, STARTS)
         for name in ("patches", "full_patches", "start_patches"):
             for count in getattr(self, name):
                 check_integer("the study of open questions", name, count, low=MOST_SIGNALS)
-        check_integer("the study of open questions", "product_patches", self.product_patches, low=MOST_SIGNALS)
+        check_integer(
+            "the study of open questions", "product_patches", self.product_patches, low=MOST_SIGNALS
+        )
         if len(self.least) != len(NETWORKS):
-            raise ParameterError("the study of open questions", "least", "three numbers, for CNN, LCN and FCN", self.least)
+            raise ParameterError(
+                "the study of open questions",
+                "least",
+                "three numbers, for CNN, LCN and FCN",
+                self.least,
+            )
         check_number("the study of open questions", "noise", self.noise, low=0, open_low=True)
         check_number("the study of open questions", "margin", self.margin, low=0, open_low=True)
-        check_number("the study of open questions", "product_margin", self.product_margin, low=0, open_low=True)
+        check_number(
+            "the study of open questions",
+            "product_margin",
+            self.product_margin,
+            low=0,
+            open_low=True,
+        )
 
     def cells(self, variant: str, network: str) -> list[int]:
         """The numbers of patches at which a network is measured on a variant."""
@@ -83,7 +113,9 @@ class OpenSettings:
         own = set(self.full_patches if network == "FCN" else self.patches)
         if variant == "plain" and self.starts and network != "LCN":
             own |= set(self.start_patches)
-        if variant == "depth-two" and network != "FCN":  # programs of two layers are dear: only where the FCN is there to compare
+        if (
+            variant == "depth-two" and network != "FCN"
+        ):  # programs of two layers are dear: only where the FCN is there to compare
             own &= set(self.full_patches)
         return sorted(own)
 
@@ -91,7 +123,11 @@ class OpenSettings:
         """Every threshold that is measured: the plain task first."""
         arms = [(variant, network) for variant in ("plain", *self.variants) for network in NETWORKS]
         arms += [("plain", start) for start in self.starts]
-        return [OpenKey(variant, network, k) for variant, network in arms for k in self.cells(variant, network)]
+        return [
+            OpenKey(variant, network, k)
+            for variant, network in arms
+            for k in self.cells(variant, network)
+        ]
 
     def outside(self, patches: list[int]) -> str:
         """In words, at which of these cells the noise exceeds the paper's assumption.
@@ -103,7 +139,17 @@ class OpenSettings:
         return f"σ exceeds 1/√k at k = {', '.join(far)}" if far else ""
 
 
-EVERYTHING = ("uneven", "several", "three", "product", "dependent", "laplace", "uniform", "sign", "depth-two")
+EVERYTHING = (
+    "uneven",
+    "several",
+    "three",
+    "product",
+    "dependent",
+    "laplace",
+    "uniform",
+    "sign",
+    "depth-two",
+)
 SCALES = {
     "quick": OpenSettings(),
     "laptop": OpenSettings(

@@ -6,17 +6,18 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found
-from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open import figures as f
-from separatrix.studies.signal_open.trials import key_plan, measure_floors, measure_open, tune_open
+from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.recipes import SPARSITY, open_trial
 from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import VARIANTS
+from separatrix.studies.signal_open.trials import key_plan, measure_floors, measure_open, tune_open
 from separatrix.studies.study import Study, seeds_from
 
 
 class SignalOpen(Study[OpenSettings]):
-    """Thresholds of CNN, LCN and FCN on the variants of the signal task, and of other algorithms on the FCN.
+    """Thresholds of CNN, LCN and FCN on the variants of the signal task, and of other algorithms on
+    the FCN.
 
     >>> SignalOpen().name
     'signal-open'
@@ -24,22 +25,33 @@ class SignalOpen(Study[OpenSettings]):
 
     name = "signal-open"
     title = "Open questions: does the order of the networks persist?"
-    summary = (
-        "Uneven, dependent and non-Gaussian noise, several signals, products, two layers, other starts (Lahoti et al.'s open questions)"
-    )
+    summary = "Uneven, dependent and non-Gaussian noise, several signals, products, two layers, other starts (Lahoti et al.'s open questions)"
     claims = (*c.OPEN.values(), *c.ALGORITHMS.values(), c.ALGORITHMS_GROW)
     scales = SCALES
 
     def sweeps(self, settings: OpenSettings) -> dict[str, Sweep]:
-        """For each threshold the most trials its search may buy, at the size where it begins, and its tuning."""
+        """For each threshold the most trials its search may buy, at the size where it begins, and
+        its tuning.
+        """
         s = settings
         out: dict[str, Sweep] = {}
         for key in s.wanted():
-            size, name = int(key_plan(s, key).start or 2), f"{key.variant}, {key.network}, k = {key.patches}"
-            out[name] = Sweep(tuple(open_trial(s, key, 1.0, size, seed) for seed in seeds_from(s.seed, s.trials)))
+            size, name = (
+                int(key_plan(s, key).start or 2),
+                f"{key.variant}, {key.network}, k = {key.patches}",
+            )
+            out[name] = Sweep(
+                tuple(open_trial(s, key, 1.0, size, seed) for seed in seeds_from(s.seed, s.trials))
+            )
             if len(s.tune_rates) > 1 and key.patches == s.cells(key.variant, key.network)[0]:
                 tuning = seeds_from(s.seed, s.tune_seeds, purpose=1)
-                out[f"tuning {name}"] = Sweep(tuple(open_trial(s, key, rate, size, seed) for rate in s.tune_rates for seed in tuning))
+                out[f"tuning {name}"] = Sweep(
+                    tuple(
+                        open_trial(s, key, rate, size, seed)
+                        for rate in s.tune_rates
+                        for seed in tuning
+                    )
+                )
         return out
 
     def conclude(self, lab: Lab, settings: OpenSettings) -> Outcome:
@@ -47,7 +59,10 @@ class SignalOpen(Study[OpenSettings]):
         floors = measure_floors(lab, s)
         tuned = tune_open(lab, s, floors)
         found = measure_open(lab, s, floors, tuned)
-        findings = (*(c.judge_variant(s, found, variant) for variant in c.OPEN), *c.judge_algorithms(s, found))
+        findings = (
+            *(c.judge_variant(s, found, variant) for variant in c.OPEN),
+            *c.judge_algorithms(s, found),
+        )
         figures = (*f.variant_figures(s, found), f.ratio_figure(found), f.start_figure(s, found))
         tables = (f.open_table(s, found, floors, tuned), f.tuning_table(tuned))
         return Outcome(findings, figures, tables, open_notes(s, found))
@@ -71,7 +86,9 @@ def open_notes(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Note, ...]
         f"bias b = {s.bias:g}, that knows the signal: in closed form for the plain task, on 100,000 fixed rows for a variant (the table has its "
         f"standard error). {s.steps} steps.",
         "tuning": tuning,
-        "variants": "Variants: " + "; ".join(f"{name}: {VARIANTS[name].text}" for name in s.variants) + ".",
+        "variants": "Variants: "
+        + "; ".join(f"{name}: {VARIANTS[name].text}" for name in s.variants)
+        + ".",
         "starts": "The FCN that starts inside the CNN begins as the exact embedding of a CNN's random filter, of the norm that the FCN's units "
         "begin with (0.7), and is then free; it is trained by the same gradient descent. Were it also put back into the CNN after every step, it would "
         "be the CNN, step by step, and need the CNN's samples: so much is true of the bound without a measurement. The ℓ1 "

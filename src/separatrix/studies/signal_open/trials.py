@@ -18,7 +18,10 @@ Tuned = dict[tuple[str, str], Choice[float]]
 
 def measure_floors(lab: Lab, s: OpenSettings) -> Floors:
     """The floor of every variant at every number of patches."""
-    return {pair: floor_of(lab, s, *pair) for pair in dict.fromkeys((key.variant, key.patches) for key in s.wanted())}
+    return {
+        pair: floor_of(lab, s, *pair)
+        for pair in dict.fromkeys((key.variant, key.patches) for key in s.wanted())
+    }
 
 
 def target_of(s: OpenSettings, floor: Floor, variant: str) -> float:
@@ -31,7 +34,8 @@ def target_of(s: OpenSettings, floor: Floor, variant: str) -> float:
 
 
 def key_plan(s: OpenSettings, key: OpenKey) -> SearchPlan:
-    """The range and precision of a search, and where it begins: rough multiples of the paper's laws, which decide nothing else.
+    """The range and precision of a search, and where it begins: rough multiples of the paper's
+    laws, which decide nothing else.
 
     Local networks cannot express the product, so theirs begins at the largest size.
 
@@ -43,7 +47,9 @@ def key_plan(s: OpenSettings, key: OpenKey) -> SearchPlan:
     scale = {"CNN": 1.0 * (k + d), "LCN": 0.8 * k * (k + d)}.get(key.network, 6.0 * k * k * d)
     least = 2 if local else s.least[NETWORKS.index(key.network) if key.network in NETWORKS else -1]
     start = largest if local else min(max(s.noise**2 * scale * 4, 4.0, least), largest)
-    return SearchPlan(minimum=least, maximum=largest, width=s.width, max_trials=s.trials, start=float(start))
+    return SearchPlan(
+        minimum=least, maximum=largest, width=s.width, max_trials=s.trials, start=float(start)
+    )
 
 
 def key_query(s: OpenSettings, key: OpenKey, target: float, chosen: Choice[float]) -> Query:
@@ -61,11 +67,23 @@ def key_query(s: OpenSettings, key: OpenKey, target: float, chosen: Choice[float
 
 
 def tune_open(lab: Lab, s: OpenSettings, floors: Floors) -> Tuned:
-    """The learning rate of every variant and network, chosen at its first cell from one grid, on seeds that no result uses."""
+    """The learning rate of every variant and network, chosen at its first cell from one grid, on
+    seeds that no result uses.
+    """
     learners: dict[tuple[str, str], Tunable[float]] = {}
     for key in s.wanted():
-        learners.setdefault((key.variant, key.network), _tunable(s, key, target_of(s, floors[key.variant, key.patches], key.variant)))
-    return tune_all(lab, learners, s.tune_rates, seeds_from(s.seed, s.tune_seeds, purpose=1), s.tune_factors, s.round)
+        learners.setdefault(
+            (key.variant, key.network),
+            _tunable(s, key, target_of(s, floors[key.variant, key.patches], key.variant)),
+        )
+    return tune_all(
+        lab,
+        learners,
+        s.tune_rates,
+        seeds_from(s.seed, s.tune_seeds, purpose=1),
+        s.tune_factors,
+        s.round,
+    )
 
 
 def _tunable(s: OpenSettings, key: OpenKey, target: float) -> Tunable[float]:

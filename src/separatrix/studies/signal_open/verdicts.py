@@ -31,17 +31,36 @@ OPEN = {
 _CITATION = "open question 3: non-equivariant algorithms"
 _SAVES = "The FCN's lower bound is about algorithms: the same FCN {} needs fewer samples than by gradient descent from a random start."
 ALGORITHMS = {
-    "FCN from CNN": Claim("lahoti.bound-is-about-algorithms.start", _SAVES.format("started inside the CNN"), _CITATION, BOUND_CONDITIONS),
-    "FCN with ℓ1": Claim("lahoti.bound-is-about-algorithms.sparse", _SAVES.format("with an ℓ1 step"), _CITATION, BOUND_CONDITIONS),
-    "FCN by Adam": Claim("lahoti.bound-is-about-algorithms.adam", _SAVES.format("trained by Adam"), _CITATION, BOUND_CONDITIONS),
+    "FCN from CNN": Claim(
+        "lahoti.bound-is-about-algorithms.start",
+        _SAVES.format("started inside the CNN"),
+        _CITATION,
+        BOUND_CONDITIONS,
+    ),
+    "FCN with ℓ1": Claim(
+        "lahoti.bound-is-about-algorithms.sparse",
+        _SAVES.format("with an ℓ1 step"),
+        _CITATION,
+        BOUND_CONDITIONS,
+    ),
+    "FCN by Adam": Claim(
+        "lahoti.bound-is-about-algorithms.adam",
+        _SAVES.format("trained by Adam"),
+        _CITATION,
+        BOUND_CONDITIONS,
+    ),
 }
 ALGORITHMS_GROW = Claim(
-    "lahoti.bound-is-about-algorithms.growth", "What the ℓ1 step saves the FCN grows with k.", _CITATION, BOUND_CONDITIONS
+    "lahoti.bound-is-about-algorithms.growth",
+    "What the ℓ1 step saves the FCN grows with k.",
+    _CITATION,
+    BOUND_CONDITIONS,
 )
 
 
 def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) -> Finding:
-    """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is told beside it.
+    """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is
+    told beside it.
 
     >>> judge_variant(OpenSettings(), {}, "sign").reason
     'the variant is not measured at this scale'
@@ -60,8 +79,16 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
             words.append(f"{larger}/{smaller} at k = {k}: {told(gap)}")
         growth = growth_of(gaps)
         if growth is not None:
-            evidence.append(Evidence.of(f"growth of {larger}/{smaller} from k = {min(gaps)} to {max(gaps)}", growth, 1.0))
-    never = [f"{key.network} (k = {key.patches})" for key, each in mine.items() if each.threshold.censoring == "right"]
+            evidence.append(
+                Evidence.of(
+                    f"growth of {larger}/{smaller} from k = {min(gaps)} to {max(gaps)}", growth, 1.0
+                )
+            )
+    never = [
+        f"{key.network} (k = {key.patches})"
+        for key, each in mine.items()
+        if each.threshold.censoring == "right"
+    ]
     if never:
         words.append(f"not reached by the largest size or within the trials: {', '.join(never)}")
     if variant == "product":
@@ -71,12 +98,15 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
         )
     if not verdicts:
         return Finding(claim, "undecided", "no cell was measured for two networks", None)
-    outside = "; ".join(part for part in (VARIANTS[variant].text, s.outside([key.patches for key in mine])) if part)
+    outside = "; ".join(
+        part for part in (VARIANTS[variant].text, s.outside([key.patches for key in mine])) if part
+    )
     return Finding(claim, all_of(verdicts), "; ".join(words), False, tuple(evidence), outside)
 
 
 def judge_algorithms(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Finding]:
-    """For each other algorithm the FCN's samples by plain gradient descent over its own: above 1, and for ℓ1 growing with k.
+    """For each other algorithm the FCN's samples by plain gradient descent over its own: above 1,
+    and for ℓ1 growing with k.
 
     >>> {finding.verdict for finding in judge_algorithms(OpenSettings(), {})}
     {'undecided'}
@@ -85,10 +115,21 @@ def judge_algorithms(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Findi
     gaps = ratios(found, "plain", "FCN", "FCN with ℓ1")
     growth = growth_of(gaps)
     if growth is None:
-        return [*findings, Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None)]
-    grown = Evidence.of(f"growth of what ℓ1 saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0)
-    words, outside = f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}", s.outside(list(gaps))
-    return [*findings, Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside)]
+        return [
+            *findings,
+            Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None),
+        ]
+    grown = Evidence.of(
+        f"growth of what ℓ1 saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0
+    )
+    words, outside = (
+        f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}",
+        s.outside(list(gaps)),
+    )
+    return [
+        *findings,
+        Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside),
+    ]
 
 
 def _judge_algorithm(s: OpenSettings, found: dict[OpenKey, Found], name: str) -> Finding:
@@ -96,29 +137,55 @@ def _judge_algorithm(s: OpenSettings, found: dict[OpenKey, Found], name: str) ->
     if not gaps:
         return Finding(claim, "undecided", "the algorithm is not measured at this scale", None)
     outside = s.outside(list(gaps))
-    evidence = [Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_beside(s, k)) for k, gap in gaps.items()]
-    evidence += [Evidence.of(f"samples, {name} over CNN, k = {k}", gap, 1.0) for k, gap in ratios(found, "plain", name, "CNN").items()]
-    reason = "; ".join(f"plain descent needs {told(gap)} more at k = {k}" for k, gap in gaps.items())
-    return Finding(claim, all_of([above_one(gap) for gap in gaps.values()]), reason, not outside, tuple(evidence), outside)
+    evidence = [
+        Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_beside(s, k))
+        for k, gap in gaps.items()
+    ]
+    evidence += [
+        Evidence.of(f"samples, {name} over CNN, k = {k}", gap, 1.0)
+        for k, gap in ratios(found, "plain", name, "CNN").items()
+    ]
+    reason = "; ".join(
+        f"plain descent needs {told(gap)} more at k = {k}" for k, gap in gaps.items()
+    )
+    return Finding(
+        claim,
+        all_of([above_one(gap) for gap in gaps.values()]),
+        reason,
+        not outside,
+        tuple(evidence),
+        outside,
+    )
 
 
 def _beside(s: OpenSettings, patches: int) -> dict[str, float]:
-    return {"FCN lower bound (constant 1)": bounds_for("FCN")[0].value(patches, s.dimension, s.noise)}
+    return {
+        "FCN lower bound (constant 1)": bounds_for("FCN")[0].value(patches, s.dimension, s.noise)
+    }
 
 
-def ratios(found: dict[OpenKey, Found], variant: str, first: str, second: str) -> dict[int, Interval]:
-    """How many times more samples the first network needs than the second, at every cell that both have.
+def ratios(
+    found: dict[OpenKey, Found], variant: str, first: str, second: str
+) -> dict[int, Interval]:
+    """How many times more samples the first network needs than the second, at every cell that both
+    have.
 
     >>> ratios({}, "plain", "LCN", "CNN")
     {}
     """
     cells = sorted(key.patches for key in found if (key.variant, key.network) == (variant, first))
-    pairs = {k: (found[OpenKey(variant, first, k)], found.get(OpenKey(variant, second, k))) for k in cells}
-    return {k: threshold_ratio(a.threshold, b.threshold) for k, (a, b) in pairs.items() if b is not None}
+    pairs = {
+        k: (found[OpenKey(variant, first, k)], found.get(OpenKey(variant, second, k)))
+        for k in cells
+    }
+    return {
+        k: threshold_ratio(a.threshold, b.threshold) for k, (a, b) in pairs.items() if b is not None
+    }
 
 
 def growth_of(gaps: dict[int, Interval]) -> Interval | None:
-    """The last ratio over the first, their intervals' distances combined on the log scale; None where a ratio has no value.
+    """The last ratio over the first, their intervals' distances combined on the log scale; None
+    where a ratio has no value.
 
     >>> made = [Interval(2.0, 1.0, 4.0, 0.95, "", 9), Interval(8.0, 8.0, 8.0, 0.95, "", 9)]
     >>> print(growth_of({5: made[0], 10: made[1]}))
@@ -127,13 +194,31 @@ def growth_of(gaps: dict[int, Interval]) -> Interval | None:
     if len(gaps) < 2:
         return None
     first, last = gaps[min(gaps)], gaps[max(gaps)]
-    if not all(math.isfinite(end) and end > 0 for gap in (first, last) for end in (gap.estimate, gap.low, gap.high)):
+    if not all(
+        math.isfinite(end) and end > 0
+        for gap in (first, last)
+        for end in (gap.estimate, gap.low, gap.high)
+    ):
         return None
-    logs = [{name: math.log(getattr(gap, name)) for name in ("estimate", "low", "high")} for gap in (first, last)]
+    logs = [
+        {name: math.log(getattr(gap, name)) for name in ("estimate", "low", "high")}
+        for gap in (first, last)
+    ]
     middle = logs[1]["estimate"] - logs[0]["estimate"]
-    low = middle - math.hypot(logs[1]["estimate"] - logs[1]["low"], logs[0]["high"] - logs[0]["estimate"])
-    high = middle + math.hypot(logs[1]["high"] - logs[1]["estimate"], logs[0]["estimate"] - logs[0]["low"])
-    return Interval(math.exp(middle), math.exp(low), math.exp(high), first.level, "ratio of ratios", first.count + last.count)
+    low = middle - math.hypot(
+        logs[1]["estimate"] - logs[1]["low"], logs[0]["high"] - logs[0]["estimate"]
+    )
+    high = middle + math.hypot(
+        logs[1]["high"] - logs[1]["estimate"], logs[0]["estimate"] - logs[0]["low"]
+    )
+    return Interval(
+        math.exp(middle),
+        math.exp(low),
+        math.exp(high),
+        first.level,
+        "ratio of ratios",
+        first.count + last.count,
+    )
 
 
 def above_one(gap: Interval) -> Verdict:

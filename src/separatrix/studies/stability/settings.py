@@ -9,11 +9,14 @@ PARTS = ("sphere", "flat", "mixing", "vocabulary", "images", "geometry")
 
 @dataclasses.dataclass(frozen=True)
 class StabilitySettings:
-    """Sizes of the six parts; `parts` says which are run. Names follow the paper: m is a patch, K a width, η a rate.
+    """Sizes of the six parts; `parts` says which are run. Names follow the paper: m is a patch, K a
+    width, η a rate.
 
-    `clip` bounds the gradient's norm in all parts but `sphere` and `images` (0: not at all), and `image_clip` does on images. A wide
-    shared network starts far above the edge (λ = 70 at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all units
-    to where they never act again. `image_scale` is a pixel's root mean square and `image_gain` the size of the image teacher's readout.
+    `clip` bounds the gradient's norm in all parts but `sphere` and `images` (0: not at all), and
+    `image_clip` does on images. A wide shared network starts far above the edge (λ = 70 at K =
+    1024, where the edge is 10): unclipped, its first steps throw nearly all units to where they
+    never act again. `image_scale` is a pixel's root mean square and `image_gain` the size of the
+    image teacher's readout.
 
     >>> StabilitySettings().edge
     10.0

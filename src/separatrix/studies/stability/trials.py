@@ -27,7 +27,10 @@ def run_cells(lab: Lab, s: StabilitySettings, what: str) -> Rows:
     wanted = cells(s)
     table = lab.run(Sweep(tuple(trial for sweep in wanted.values() for trial in sweep)), what)
     by_identity = {row["trial"]: row for row in table.arrow.to_pylist()}
-    return {cell: [by_identity[trial.identity] for trial in sweep if trial.identity in by_identity] for cell, sweep in wanted.items()}
+    return {
+        cell: [by_identity[trial.identity] for trial in sweep if trial.identity in by_identity]
+        for cell, sweep in wanted.items()
+    }
 
 
 def good(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -59,7 +62,8 @@ def interval_of(rows: Iterable[dict[str, Any]], name: str) -> Interval | None:
 
 
 def ratio_of(first: list[float], second: list[float]) -> Interval | None:
-    """The ratio of two means over independent seeds; None where one side has no seeds or a value is not positive.
+    """The ratio of two means over independent seeds; None where one side has no seeds or a value is
+    not positive.
 
     >>> ratio_of([], [1.0]) is None
     True
@@ -84,7 +88,8 @@ def exponent_between(low: float, high: float, found: Interval) -> Interval:
 
 
 def slope_interval(points: list[tuple[float, list[float]]], level: float = 0.95) -> Interval | None:
-    """The slope of log(mean over seeds) against log(size): least squares over sizes, its error from the spread of the seeds.
+    """The slope of log(mean over seeds) against log(size): least squares over sizes, its error from
+    the spread of the seeds.
 
     >>> found = slope_interval([(10, [1.0, 1.2, 0.9]), (100, [0.11, 0.1, 0.12]), (1000, [0.01, 0.011, 0.009])])
     >>> round(found.estimate, 2), found.low < -1 < found.high
@@ -100,13 +105,22 @@ def slope_interval(points: list[tuple[float, list[float]]], level: float = 0.95)
     slope = float(weights @ np.log(means))
     freedom = sum(len(each) - 1 for _, each in usable)
     half = float(special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(weights**2 @ errors))
-    return Interval(slope, slope - half, slope + half, level, "least squares of log means", min(len(each) for _, each in usable))
+    return Interval(
+        slope,
+        slope - half,
+        slope + half,
+        level,
+        "least squares of log means",
+        min(len(each) for _, each in usable),
+    )
 
 
 def at_edge(row: dict[str, Any], edge: float, share: float = 0.05) -> bool:
-    """Whether a run ended with its sharpness within `share` of the edge, having been there before; not while clipping acted.
+    """Whether a run ended with its sharpness within `share` of the edge, having been there before;
+    not while clipping acted.
 
-    Clipping may have helped a run over its first steps: it must have left the last tenth of them alone.
+    Clipping may have helped a run over its first steps: it must have left the last tenth of them
+    alone.
 
     >>> at_edge({"edge_step": 50, "sharpness": 9.8}, 10.0)
     True
@@ -115,4 +129,9 @@ def at_edge(row: dict[str, Any], edge: float, share: float = 0.05) -> bool:
     """
     known = row.get("edge_step") is not None and row.get("sharpness") is not None
     acting = (row.get("clipped_last") or 0) > 0.9 * row.get("steps", 0)
-    return known and row["edge_step"] >= 0 and abs(row["sharpness"] / edge - 1.0) <= share and not acting
+    return (
+        known
+        and row["edge_step"] >= 0
+        and abs(row["sharpness"] / edge - 1.0) <= share
+        and not acting
+    )

@@ -1,7 +1,9 @@
-"""Malach & Shalev-Shwartz, the positive side: Theorem 4 and Corollary 5 (a convolutional network learns k-patterns).
+"""Malach & Shalev-Shwartz, the positive side: Theorem 4 and Corollary 5 (a convolutional network
+learns k-patterns).
 
-The paper's n, k, q, T and c are `bits`, `window`, `filters`, `steps` and `ceiling`. Every function takes numbers or arrays
-that broadcast. Products such as 2^k n² are formed as logarithms, so large windows give inf and never a wrong finite number.
+The paper's n, k, q, T and c are `bits`, `window`, `filters`, `steps` and `ceiling`. Every function
+takes numbers or arrays that broadcast. Products such as 2^k n² are formed as logarithms, so large
+windows give inf and never a wrong finite number.
 """
 
 import dataclasses
@@ -19,8 +21,9 @@ _LN2 = float(np.log(2.0))
 class Theorem4Bound:
     """Theorem 4: the average loss over all steps is at most `total`, the sum of three terms.
 
-    `drift` pays for the first layer's movement (Lemma 9), `comparator` for the distance to Lemma 6's readout, `descent` for
-    the gradients' size (Theorem 10). `vacuous` says that `total` is at least 1, the loss of the network that is zero.
+    `drift` pays for the first layer's movement (Lemma 9), `comparator` for the distance to Lemma
+    6's readout, `descent` for the gradients' size (Theorem 10). `vacuous` says that `total` is at
+    least 1, the loss of the network that is zero.
 
     >>> bound = theorem4(bits=4, window=2, filters=8192, steps=5000)
     >>> round(bound.drift, 4), round(bound.comparator, 4), round(bound.descent, 4)
@@ -46,7 +49,8 @@ class Theorem4Bound:
 
 
 def theorem4_rate(bits: ArrayLike, filters: ArrayLike, steps: ArrayLike) -> Values:
-    """The step size of Theorem 4, √n/(√q·T); one print of the paper shows √n/√(qT), which its proof contradicts.
+    """The step size of Theorem 4, √n/(√q·T); one print of the paper shows √n/√(qT), which its proof
+    contradicts.
 
     >>> theorem4_rate(bits=16, filters=64, steps=10)
     0.05
@@ -57,7 +61,9 @@ def theorem4_rate(bits: ArrayLike, filters: ArrayLike, steps: ArrayLike) -> Valu
     return plain(np.sqrt(n / q) / t)
 
 
-def _log_terms(n: np.ndarray, k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _log_terms(
+    n: np.ndarray, k: np.ndarray, c: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Logarithms of a, d, r in the bound a/q + d/√q + r√q/T."""
     drift = np.log(2 * c) + 2 * np.log(n) + 2 * np.log(k) + k * _LN2
     comparator = _LN2 + 2 * (k * _LN2 + np.log(k)) - np.log(n) / 2
@@ -65,9 +71,13 @@ def _log_terms(n: np.ndarray, k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray,
 
 
 def theorem4(
-    bits: ArrayLike, window: ArrayLike, filters: ArrayLike, steps: ArrayLike, delta: ArrayLike = 0.05,
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    delta: ArrayLike = 0.05,
     ceiling: ArrayLike = 1.0,
-) -> Theorem4Bound:  # fmt: skip
+) -> Theorem4Bound:
     """Theorem 4's bound 2cn²k²2^k/q + 2(2^k k)²/√(qn) + c²n^1.5 √q/T on the average training loss.
 
     >>> bound = theorem4(bits=4, window=2, filters=8192, steps=5000)
@@ -83,26 +93,35 @@ def theorem4(
     c = grid("theorem4", "ceiling", ceiling, 0, open_low=True)
     p = grid("theorem4", "delta", delta, 0, 1, open_low=True)
     a, d, r = _log_terms(n, k, c)
-    parts = [exponential(a - np.log(q)), exponential(d - np.log(q) / 2), exponential(r + np.log(q) / 2 - np.log(t))]
+    parts = [
+        exponential(a - np.log(q)),
+        exponential(d - np.log(q) / 2),
+        exponential(r + np.log(q) / 2 - np.log(t)),
+    ]
     parts = np.broadcast_arrays(*parts)
     total = np.sum(parts, axis=0)
     needed = needed_filters(k, p)
     conditions = (
         Condition("filters > 2^(window+3) ln(2^window/delta)", flags(np.asarray(q > needed))),
-        Condition("ceiling >= 1/window, so that the initial features of Lemma 6 are not cut", flags(np.asarray(c >= 1 / k))),
+        Condition(
+            "ceiling >= 1/window, so that the initial features of Lemma 6 are not cut",
+            flags(np.asarray(c >= 1 / k)),
+        ),
     )
     drift, comparator, descent = (plain(part) for part in parts)
     rate = plain(np.sqrt(n / q) / t)
-    return Theorem4Bound(drift, comparator, descent, plain(total), rate, flags(total >= 1), conditions)
+    return Theorem4Bound(
+        drift, comparator, descent, plain(total), rate, flags(total >= 1), conditions
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Theorem4Sizes:
     """Sizes at which Theorem 4 promises an average loss of at most `epsilon`.
 
-    No number of steps helps below `filters`; there `steps` are needed (at the very edge, a great many). `cheapest_filters` and
-    `cheapest_steps` minimise their product, the work, among all sizes that keep the promise. Counts are float64, inf where
-    they overflow.
+    No number of steps helps below `filters`; there `steps` are needed (at the very edge, a great
+    many). `cheapest_filters` and `cheapest_steps` minimise their product, the work, among all sizes
+    that keep the promise. Counts are float64, inf where they overflow.
 
     >>> sizes = theorem4_sizes(bits=64, window=6, epsilon=0.5)
     >>> f"{sizes.filters:.2g} filters at least; cheapest {sizes.cheapest_filters:.2g} filters, {sizes.cheapest_steps:.2g} steps"
@@ -117,9 +136,14 @@ class Theorem4Sizes:
 
 
 def theorem4_sizes(
-    bits: ArrayLike, window: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.05, ceiling: ArrayLike = 1.0
+    bits: ArrayLike,
+    window: ArrayLike,
+    epsilon: ArrayLike,
+    delta: ArrayLike = 0.05,
+    ceiling: ArrayLike = 1.0,
 ) -> Theorem4Sizes:
-    """The smallest numbers of filters and steps for which Theorem 4's right side is at most `epsilon`.
+    """The smallest numbers of filters and steps for which Theorem 4's right side is at most
+    `epsilon`.
 
     >>> sizes = theorem4_sizes(bits=4, window=2, epsilon=0.9)
     >>> theorem4(4, 2, sizes.filters, sizes.steps).total <= 0.9
@@ -135,8 +159,9 @@ def theorem4_sizes(
     n, k, e, c, p = np.broadcast_arrays(n, k, e, c, p)
     a, d, r = _log_terms(n, k, c)
     floor = np.floor(needed_filters(k, p)) + 1
-    # With y = 1/√q the first two terms are a·y² + d·y. They equal epsilon at the root of a quadratic; the work q·T is least
-    # where 5a·y² + 4d·y = 3·epsilon. Both have the positive root 2γ/(β + √(β² + 4αγ)), here with logarithms of α, β, γ.
+    # With y = 1/√q the first two terms are a·y² + d·y. They equal epsilon at the root of a
+    # quadratic; the work q·T is least where 5a·y² + 4d·y = 3·epsilon. Both have the positive root
+    # 2γ/(β + √(β² + 4αγ)), here with logarithms of α, β, γ.
     smallest = _count(_root(a, d, np.log(e)), floor)
     cheapest = _count(_root(a + np.log(5), d + np.log(4), np.log(3 * e)), floor)
 
@@ -146,14 +171,17 @@ def theorem4_sizes(
             needed = np.ceil(exponential(r + np.log(q) / 2) / room * (1 + 1e-12))
         return np.where(np.isfinite(q) & (room > 0), needed, np.inf)
 
-    # Rounding can leave the smallest count a hair on the wrong side, where no number of steps suffices.
+    # Rounding can leave the smallest count a hair on the wrong side, where no number of steps
+    # suffices.
     for _ in range(3):
         short = np.isfinite(smallest) & ~np.isfinite(steps(smallest))
-        smallest = np.where(short, smallest + np.maximum(1, np.spacing(np.where(short, smallest, 1.0))), smallest)
+        smallest = np.where(
+            short, smallest + np.maximum(1, np.spacing(np.where(short, smallest, 1.0))), smallest
+        )
     cheapest = np.maximum(cheapest, smallest)
     return Theorem4Sizes(
         plain(e), plain(smallest), plain(steps(smallest)), plain(cheapest), plain(steps(cheapest))
-    )  # fmt: skip
+    )
 
 
 def _root(alpha: np.ndarray, beta: np.ndarray, gamma: np.ndarray) -> np.ndarray:
@@ -167,10 +195,12 @@ def _count(log_y: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Corollary5Sizes:
-    """Corollary 5's orders of magnitude. The paper states O(·); the constants here are 1, so these are not promises.
+    """Corollary 5's orders of magnitude. The paper states O(·); the constants here are 1, so these
+    are not promises.
 
-    `filters`, `steps` and `samples` are as printed. Substituting k = log2 n into Theorem 4 needs log⁴ n and log² n where the
-    print has log² n and log n; `filters_from_theorem4` and `steps_from_theorem4` are those, again with constant 1.
+    `filters`, `steps` and `samples` are as printed. Substituting k = log2 n into Theorem 4 needs
+    log⁴ n and log² n where the print has log² n and log n; `filters_from_theorem4` and
+    `steps_from_theorem4` are those, again with constant 1.
 
     >>> sizes = corollary5(bits=64, window=6, epsilon=0.5)
     >>> round(sizes.filters_from_theorem4 / sizes.filters, 1)
@@ -185,8 +215,11 @@ class Corollary5Sizes:
     constants: str = "O(.) with every constant set to 1"
 
 
-def corollary5(bits: ArrayLike, window: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.05) -> Corollary5Sizes:
-    """Corollary 5: filters ε⁻²n³log²n, steps ε⁻²n³log n, samples ε⁻²nkq log(nkq/δ), logarithms natural.
+def corollary5(
+    bits: ArrayLike, window: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.05
+) -> Corollary5Sizes:
+    """Corollary 5: filters ε⁻²n³log²n, steps ε⁻²n³log n, samples ε⁻²nkq log(nkq/δ), logarithms
+    natural.
 
     >>> sizes = corollary5(bits=16, window=4, epsilon=0.5)
     >>> f"{sizes.filters:.3g} {sizes.steps:.3g} {sizes.samples:.3g}"

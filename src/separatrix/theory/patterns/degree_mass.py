@@ -1,9 +1,11 @@
-"""Fourier mass of one unit by degree, for any number of bits: exact double Fourier sums, and the Gaussian limit.
+"""Fourier mass of one unit by degree, for any number of bits: exact double Fourier sums, and the
+Gaussian limit.
 
-The mass at degree d is Σ_{|S|=d} (Σ_m c_m P_S(s_m))². Exchanging the sums leaves, for every pair of nodes, the elementary symmetric
-polynomial e_d of the products tan(s w_i)·tan(s' w_i): O(n·d) per pair. With it the expected squared gradient of a fully
-connected unit is known without averaging over supports, where plain draws have hopeless tails (a product of k squared
-Gaussians has relative variance 3^k).
+The mass at degree d is Σ_{|S|=d} (Σ_m c_m P_S(s_m))². Exchanging the sums leaves, for every pair of
+nodes, the elementary symmetric polynomial e_d of the products tan(s w_i)·tan(s' w_i): O(n·d) per
+pair. With it the expected squared gradient of a fully connected unit is known without averaging
+over supports, where plain draws have hopeless tails (a product of k squared Gaussians has relative
+variance 3^k).
 """
 
 import dataclasses
@@ -20,7 +22,8 @@ from separatrix.theory.patterns.units import UnitActivation
 
 @dataclasses.dataclass(frozen=True)
 class DegreeMass:
-    """Fourier mass at degrees 0 … `len(mass) - 1` of a unit's σ' or σ, each with its error (see `Waves` for what it covers).
+    """Fourier mass at degrees 0 … `len(mass) - 1` of a unit's σ' or σ, each with its error (see
+    `Waves` for what it covers).
 
     >>> w = np.random.default_rng(0).standard_normal(64) / 8
     >>> result = degree_mass(w, 0.3, 3, UnitActivation("tanh"))
@@ -34,13 +37,19 @@ class DegreeMass:
 
 
 def degree_mass(
-    weights: ArrayLike, bias: float, highest: int, activation: UnitActivation, *, derivative: bool = True,
-    tolerance: float = 1e-8, node_limit: int = 128,
-) -> DegreeMass:  # fmt: skip
+    weights: ArrayLike,
+    bias: float,
+    highest: int,
+    activation: UnitActivation,
+    *,
+    derivative: bool = True,
+    tolerance: float = 1e-8,
+    node_limit: int = 128,
+) -> DegreeMass:
     """Fourier mass at every degree up to `highest` of σ'(<w,x>+b) (or σ), for n in the thousands.
 
-    Made for weights in general position. For weights of one size use `lattice_degree_mass`, for n <= 24 `degree_profile`;
-    with kinks and n below about 40 the stated error is large.
+    Made for weights in general position. For weights of one size use `lattice_degree_mass`, for n
+    <= 24 `degree_profile`; with kinks and n below about 40 the stated error is large.
 
     >>> w = np.random.default_rng(0).standard_normal(200) / np.sqrt(200)
     >>> result = degree_mass(w, 0.0, 3, UnitActivation("relu"))
@@ -49,7 +58,9 @@ def degree_mass(
     """
     w = np.asarray(weights, np.float64)
     if w.ndim != 1 or not w.size or not np.any(w) or not np.all(np.isfinite(w)):
-        raise ParameterError("degree_mass", "weights", "a finite vector that is not all zero", np.shape(weights))
+        raise ParameterError(
+            "degree_mass", "weights", "a finite vector that is not all zero", np.shape(weights)
+        )
     n = len(w)
     check_integer("degree_mass", "highest", highest, 0, n)
     check_integer("degree_mass", "node_limit", node_limit, 1, 1024)
@@ -76,14 +87,21 @@ def degree_mass(
             double = np.where(left == right, 1.0, 2.0) * term[left] * term[right]
             mass[degree] = max(float(double @ symmetric[degree]), 0.0)
 
-    aliasing, truncation = (waves.slope_aliasing, waves.slope_truncation) if derivative else (waves.value_aliasing, waves.value_truncation)
-    # Every coefficient is off by at most e; there are C(n,d) of them, so the root of the mass is off by √C(n,d)·e.
+    aliasing, truncation = (
+        (waves.slope_aliasing, waves.slope_truncation)
+        if derivative
+        else (waves.value_aliasing, waves.value_truncation)
+    )
+    # Every coefficient is off by at most e; there are C(n,d) of them, so the root of the mass is
+    # off by √C(n,d)·e.
     root = exponential(0.5 * log_binomial(n, np.arange(highest + 1))) * (aliasing + truncation)
     rounding = 4 * (n + 64) * np.finfo(np.float64).eps * mass
     return DegreeMass(mass, 2 * np.sqrt(mass) * root + root**2 + rounding, count)
 
 
-def _elementary(tangents: np.ndarray, left: np.ndarray, right: np.ndarray, highest: int) -> np.ndarray:
+def _elementary(
+    tangents: np.ndarray, left: np.ndarray, right: np.ndarray, highest: int
+) -> np.ndarray:
     """e_0 … e_highest of tan(s w_i)·tan(s' w_i) over i, for every pair of nodes."""
     sums = np.zeros((highest + 1, len(left)))
     sums[0] = 1.0
@@ -93,8 +111,11 @@ def _elementary(tangents: np.ndarray, left: np.ndarray, right: np.ndarray, highe
     return sums
 
 
-def gaussian_degree_mass(scale: float, bias: float, highest: int, activation: UnitActivation, *, derivative: bool = True) -> np.ndarray:
-    """The limit of many small weights: squared Hermite coefficients of φ(scale·Z + b), Z standard normal, degrees 0 … highest.
+def gaussian_degree_mass(
+    scale: float, bias: float, highest: int, activation: UnitActivation, *, derivative: bool = True
+) -> np.ndarray:
+    """The limit of many small weights: squared Hermite coefficients of φ(scale·Z + b), Z standard
+    normal, degrees 0 … highest.
 
     `scale` is ||w||. The relative difference from n bits is of order 1/n.
 
@@ -105,10 +126,13 @@ def gaussian_degree_mass(scale: float, bias: float, highest: int, activation: Un
     check_number("gaussian_degree_mass", "scale", scale, 0, open_low=True)
     check_number("gaussian_degree_mass", "bias", bias)
     check_integer("gaussian_degree_mass", "highest", highest, 0, 400)
-    # Gauss-Legendre on short pieces that end at the kinks: spectral accuracy without a smooth integrand across them.
+    # Gauss-Legendre on short pieces that end at the kinks: spectral accuracy without a smooth
+    # integrand across them.
     reach = 12.0 + np.sqrt(2.0 * highest)
     kinks = [(place - bias) / scale for _, place in activation.kinks]
-    ends = np.unique(np.concatenate([np.linspace(-reach, reach, 101), [z for z in kinks if abs(z) < reach]]))
+    ends = np.unique(
+        np.concatenate([np.linspace(-reach, reach, 101), [z for z in kinks if abs(z) < reach]])
+    )
     points, weights = np.polynomial.legendre.leggauss(24)
     width = np.diff(ends)[:, None] / 2
     z = (ends[:-1, None] + width * (points + 1)).ravel()

@@ -1,9 +1,11 @@
-"""Activations as sums of waves, with every error bounded: the quadrature behind `fourier_gradient` and `degree_mass`.
+"""Activations as sums of waves, with every error bounded: the quadrature behind `fourier_gradient`
+and `degree_mass`.
 
-For x uniform on the cube, E[χ_S(x) e^{is<w,x>}] = Π_{i in S} (i sin(s w_i)) Π_{i not in S} cos(s w_i). So an activation written
-as a sum of waves Re Σ_m c_m e^{is_m z} has its Fourier coefficients term by term. Replacing sgn by a square wave of half
-period Z, and |z| by a triangle wave, changes nothing for |z| < Z; <w,x> exceeds that with probability at most
-2 exp(-(Z-|b|)²/2||w||²) (Hoeffding). There is no quadrature error beside this proved aliasing error. What remains is
+For x uniform on the cube, E[χ_S(x) e^{is<w,x>}] = Π_{i in S} (i sin(s w_i)) Π_{i not in S} cos(s
+w_i). So an activation written as a sum of waves Re Σ_m c_m e^{is_m z} has its Fourier coefficients
+term by term. Replacing sgn by a square wave of half period Z, and |z| by a triangle wave, changes
+nothing for |z| < Z; <w,x> exceeds that with probability at most 2 exp(-(Z-|b|)²/2||w||²)
+(Hoeffding). There is no quadrature error beside this proved aliasing error. What remains is
 truncation: the waves beyond the last node.
 """
 
@@ -18,12 +20,14 @@ from separatrix.theory.patterns.units import UnitActivation
 
 @dataclasses.dataclass(frozen=True)
 class Waves:
-    """Nodes s_m = (2m+1)·`step` and complex amplitudes such that σ'(z) and σ(z) are Re Σ_m amplitude_m e^{is_m (z-b)}.
+    """Nodes s_m = (2m+1)·`step` and complex amplitudes such that σ'(z) and σ(z) are Re Σ_m
+    amplitude_m e^{is_m (z-b)}.
 
-    `slope_constant`, `value_constant` and `value_linear` are what the waves leave out: constants, and a multiple of <w,x>.
-    `slope_aliasing` and `value_aliasing` bound (proved) the error of any Fourier coefficient. The truncations cover the
-    omitted waves: proved for tanh; for kinks proved up to frequencies of 1.5·√n/||w||, and beyond an estimate of six root mean
-    squares of products with random phases, 2^{-n/2} (negligible from about n = 100).
+    `slope_constant`, `value_constant` and `value_linear` are what the waves leave out: constants,
+    and a multiple of <w,x>. `slope_aliasing` and `value_aliasing` bound (proved) the error of any
+    Fourier coefficient. The truncations cover the omitted waves: proved for tanh; for kinks proved
+    up to frequencies of 1.5·√n/||w||, and beyond an estimate of six root mean squares of products
+    with random phases, 2^{-n/2} (negligible from about n = 100).
 
     >>> w = np.random.default_rng(0).standard_normal(1000) / np.sqrt(1000)
     >>> waves = build_waves(w, 0.0, w[:3], UnitActivation("relu"))
@@ -44,11 +48,14 @@ class Waves:
     value_truncation: float
 
 
-def _amplitudes(nodes: np.ndarray, half: float, bias: float, activation: UnitActivation) -> tuple[np.ndarray, np.ndarray]:
+def _amplitudes(
+    nodes: np.ndarray, half: float, bias: float, activation: UnitActivation
+) -> tuple[np.ndarray, np.ndarray]:
     """Amplitudes of σ' and of σ at nodes s = mπ/Z, m odd, for waves of half period Z = `half`."""
     odd = nodes * half / np.pi
     if activation.name == "tanh":
-        # tanh is sgn smoothed by sech²/2, whose transform is (πs/2)/sinh(πs/2); an overflowing sinh means 0.
+        # tanh is sgn smoothed by sech²/2, whose transform is (πs/2)/sinh(πs/2); an overflowing sinh
+        # means 0.
         x = np.pi * nodes / 2
         kernel = np.where(x > 700, 0.0, x / np.sinh(np.minimum(x, 700)))
         wave = np.exp(1j * nodes * bias) * kernel
@@ -62,28 +69,37 @@ def _amplitudes(nodes: np.ndarray, half: float, bias: float, activation: UnitAct
 
 
 def random_phase(weights: np.ndarray) -> float:
-    """ln of the root mean square of the product over all frequencies: ½ Σ ln E[cos^{2g}] over groups of g equal |w_i|.
+    """ln of the root mean square of the product over all frequencies: ½ Σ ln E[cos^{2g}] over
+    groups of g equal |w_i|.
 
-    For weights in general position every factor sin², cos² averages to 1/2, so the product has root mean square 2^{-n/2}
-    (typically it is nearer 2^{-n}, but rare near-returns carry the square). Equal weights return together.
+    For weights in general position every factor sin², cos² averages to 1/2, so the product has root
+    mean square 2^{-n/2} (typically it is nearer 2^{-n}, but rare near-returns carry the square).
+    Equal weights return together.
 
     >>> round(random_phase(np.array([0.1, 0.2, 0.3])) / float(np.log(2)), 6)
     -1.5
     >>> random_phase(np.ones(100)) > -2
     True
     """
-    sizes = np.unique(np.round(np.abs(weights[weights != 0]), 12), return_counts=True)[1].astype(float)
+    sizes = np.unique(np.round(np.abs(weights[weights != 0]), 12), return_counts=True)[1].astype(
+        float
+    )
     return 0.5 * float(np.sum(gammaln(2 * sizes + 1) - 2 * gammaln(sizes + 1) - sizes * np.log(4)))
 
 
 def build_waves(
-    weights: np.ndarray, bias: float, chosen: np.ndarray, activation: UnitActivation, *, tolerance: float = 1e-10,
+    weights: np.ndarray,
+    bias: float,
+    chosen: np.ndarray,
+    activation: UnitActivation,
+    *,
+    tolerance: float = 1e-10,
     node_limit: int = 1024,
-) -> Waves:  # fmt: skip
+) -> Waves:
     """The waves of one unit for a parity on the bits whose weights are `chosen`.
 
-    The half period and the last node are chosen so that both errors are below `tolerance` times the typical size
-    1/√C(n,k) of a coefficient, as far as `node_limit` nodes allow.
+    The half period and the last node are chosen so that both errors are below `tolerance` times the
+    typical size 1/√C(n,k) of a coefficient, as far as `node_limit` nodes allow.
 
     >>> waves = build_waves(np.array([0.5, 0.2, 0.4]), 0.1, np.array([0.5, 0.2]), UnitActivation("tanh"))
     >>> waves.slope_truncation < 1e-10
@@ -95,13 +111,15 @@ def build_waves(
     reach = abs(bias) + (activation.ceiling if activation.name == "clipped" else 0.0)
     tail = norm * np.sqrt(2 * (np.log(8) - log_target))
     gap = max(0.5 * (np.log(16) - log_target), 1.0) if activation.name == "tanh" else 0.0
-    # No input reaches beyond ||w||_1: past that the waves are exact, and a longer period would only cost nodes. The margin
-    # keeps the outermost inputs away from the waves' own kinks at ±Z, near which the sum converges slowly.
+    # No input reaches beyond ||w||_1: past that the waves are exact, and a longer period would only
+    # cost nodes. The margin keeps the outermost inputs away from the waves' own kinks at ±Z, near
+    # which the sum converges slowly.
     half = min(reach + tail, 1.3 * (reach + longest)) + gap
     step = np.pi / half
     target, tried = float(np.exp(log_target)), min(64, node_limit)
     if activation.name == "tanh":
-        # Planning must look as far as the kernel e^{-πs/2} needs to fall below the target, also past the node limit.
+        # Planning must look as far as the kernel e^{-πs/2} needs to fall below the target, also
+        # past the node limit.
         tried = int((20.0 - log_target) * 2 / np.pi / (2 * step)) + 2
     while True:
         nodes = step * (2 * np.arange(tried) + 1)
@@ -113,44 +131,69 @@ def build_waves(
         tried = min(8 * tried, node_limit)
     count = min(int(good[0]) + 1 if len(good) else tried, node_limit)
 
-    # The probability that z, or z - ceiling, lies beyond the waves, and what they are then wrong by.
-    missed = 0.0 if half - gap >= reach + longest else 2 * float(np.exp(-((half - gap - reach) ** 2) / (2 * norm**2)))
+    # The probability that z, or z - ceiling, lies beyond the waves, and what they are then wrong
+    # by.
+    missed = (
+        0.0
+        if half - gap >= reach + longest
+        else 2 * float(np.exp(-((half - gap - reach) ** 2) / (2 * norm**2)))
+    )
     flat = 8 * float(np.exp(-2 * gap)) if gap else 0.0
     changes = sum(change for change, _ in activation.kinks)
     return Waves(
-        step, nodes[:count], slope[:count], value[:count],
+        step,
+        nodes[:count],
+        slope[:count],
+        value[:count],
         slope_constant=changes / 2,
         value_constant=sum(c * (half / 2 - p + bias) for c, p in activation.kinks) / 2,
         value_linear=changes / 2,
-        slope_aliasing=2 * missed + flat, value_aliasing=(2.0 + reach + 2 * half) * missed + flat,
-        slope_truncation=float(slope_tail[count - 1]), value_truncation=float(value_tail[count - 1]),
-    )  # fmt: skip
+        slope_aliasing=2 * missed + flat,
+        value_aliasing=(2.0 + reach + 2 * half) * missed + flat,
+        slope_truncation=float(slope_tail[count - 1]),
+        value_truncation=float(value_tail[count - 1]),
+    )
 
 
 def _truncation(
-    nodes: np.ndarray, slope: np.ndarray, value: np.ndarray, weights: np.ndarray, chosen: np.ndarray, half: float,
+    nodes: np.ndarray,
+    slope: np.ndarray,
+    value: np.ndarray,
+    weights: np.ndarray,
+    chosen: np.ndarray,
+    half: float,
     activation: UnitActivation,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """What the waves after each node contribute to σ' and to σ, at most (see `Waves` for what is proved)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the waves after each node contribute to σ' and to σ, at most (see `Waves` for what is
+    proved).
+    """
     sizes = np.abs(slope), np.abs(value)
     envelope = _envelope(nodes, weights, chosen)
     if activation.name == "tanh":
-        # The waves decay geometrically, so |product| <= 1 bounds what lies beyond the nodes at hand.
+        # The waves decay geometrically, so |product| <= 1 bounds what lies beyond the nodes at
+        # hand.
         more = 1 + half / np.pi
-        slope_tail, value_tail = (_suffix(size * envelope) + float(size[-1]) * more for size in sizes)
+        slope_tail, value_tail = (
+            _suffix(size * envelope) + float(size[-1]) * more for size in sizes
+        )
         return slope_tail, value_tail
-    # Kinks: amplitudes fall like 1/m and 1/m², too slowly for the envelope, which tends to 1. Once the angles have spread
-    # over the circle, phases are as good as random. Neighbouring nodes are then correlated over a frequency of about
-    # 1/||w||, so that squares add up that many times.
+    # Kinks: amplitudes fall like 1/m and 1/m², too slowly for the envelope, which tends to 1. Once
+    # the angles have spread over the circle, phases are as good as random. Neighbouring nodes are
+    # then correlated over a frequency of about 1/||w||, so that squares add up that many times.
     norm = float(np.linalg.norm(weights))
     spread = nodes * norm > 1.5 * np.sqrt(len(weights))
-    # Six rms, not a proof: four left 1 % of one family outside in a check against enumeration, and the factor was raised on those seeds.
+    # Six rms, not a proof: four left 1 % of one family outside in a check against enumeration, and
+    # the factor was raised on those seeds.
     phase = 6 * np.exp(random_phase(weights))
     together = max(1.0, half / np.sqrt(2 * np.pi) / norm)
     last, total = 2.0 * len(nodes), sum(abs(change) for change, _ in activation.kinks)
-    beyond = [(2 * total / np.pi) ** 2 / (2 * last), (2 * half * total / np.pi**2) ** 2 / (6 * last**3)]
+    beyond = [
+        (2 * total / np.pi) ** 2 / (2 * last),
+        (2 * half * total / np.pi**2) ** 2 / (6 * last**3),
+    ]
     slope_tail, value_tail = (
-        _suffix(size * envelope * ~spread) + phase * np.sqrt(together * (_suffix(size**2 * spread) + far))
+        _suffix(size * envelope * ~spread)
+        + phase * np.sqrt(together * (_suffix(size**2 * spread) + far))
         for size, far in zip(sizes, beyond)
     )
     return slope_tail, value_tail
@@ -159,8 +202,9 @@ def _truncation(
 def _envelope(nodes: np.ndarray, weights: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """A proved bound of |Π sin Π cos| at every node, for I and all its neighbours.
 
-    |sin t| <= min(1, |t|), and |cos t| <= exp(-t²/2) for |t| <= π/2; other cosines count as 1. A neighbour I minus j lacks a sine,
-    the smallest at worst; a neighbour I∪j lacks a cosine, the one of the largest angle at worst.
+    |sin t| <= min(1, |t|), and |cos t| <= exp(-t²/2) for |t| <= π/2; other cosines count as 1. A
+    neighbour I minus j lacks a sine, the smallest at worst; a neighbour I∪j lacks a cosine, the one
+    of the largest angle at worst.
     """
     inside, every = np.sort(np.abs(chosen)), np.sort(np.abs(weights))
     with np.errstate(divide="ignore"):

@@ -1,7 +1,9 @@
-"""Theorem 12 measured: the expected squared gradient of a fully connected unit beside that of one that sees a window.
+"""Theorem 12 measured: the expected squared gradient of a fully connected unit beside that of one
+that sees a window.
 
-Fully connected units are averaged over all supports exactly (`degree_mass`), which by permutation invariance has the same
-expectation over draws as one fixed window, without the heavy tails: plain draws at k = 12 almost never see the mean.
+Fully connected units are averaged over all supports exactly (`degree_mass`), which by permutation
+invariance has the same expectation over draws as one fixed window, without the heavy tails: plain
+draws at k = 12 almost never see the mean.
 """
 
 import dataclasses
@@ -24,7 +26,8 @@ _ENUMERATED = 16
 
 @dataclasses.dataclass(frozen=True)
 class DrawMean:
-    """A mean over independent draws with Student's interval at level .95 (of no width for one draw: all draws agree).
+    """A mean over independent draws with Student's interval at level .95 (of no width for one draw:
+    all draws agree).
 
     >>> mean = DrawMean.of(np.array([1.0, 2.0, 3.0]))
     >>> mean.mean, round(mean.low, 3), round(mean.high, 3)
@@ -55,11 +58,12 @@ class DrawMean:
 class SeparationRow:
     """Expected squared gradients per unit at initialisation, with u = 1, for one (n, k).
 
-    `full` and `full_readout` are the fully connected unit's (support-averaged), `plain` the same from plain draws at one
-    window: its median shows how far typical draws lie below the mean. `shared` is a convolutional filter's, `local` the mean
-    over all units of a locally connected network, (n-k+1) times smaller because only the matching window has a gradient.
-    `paper` and `sharper` bound `full`, `paper_readout` (inf for ReLU) bounds `full_readout`. `full_error` is the numerical
-    error of `full`.
+    `full` and `full_readout` are the fully connected unit's (support-averaged), `plain` the same
+    from plain draws at one window: its median shows how far typical draws lie below the mean.
+    `shared` is a convolutional filter's, `local` the mean over all units of a locally connected
+    network, (n-k+1) times smaller because only the matching window has a gradient. `paper` and
+    `sharper` bound `full`, `paper_readout` (inf for ReLU) bounds `full_readout`. `full_error` is
+    the numerical error of `full`.
 
     >>> row = separation_row(16, 4, UnitActivation("tanh"))
     >>> row.full.low < row.full.mean < row.sharper < row.paper
@@ -81,7 +85,8 @@ class SeparationRow:
 
     @property
     def ratio(self) -> float:
-        """The fully connected unit's signal over the convolutional filter's, with u = 1 in both (nan where the latter is 0).
+        """The fully connected unit's signal over the convolutional filter's, with u = 1 in both
+        (nan where the latter is 0).
 
         >>> separation_row(16, 4, UnitActivation("tanh")).ratio < 0.1
         True
@@ -90,7 +95,8 @@ class SeparationRow:
 
     @property
     def bounded_ratio(self) -> float:
-        """The ratio with readouts that keep |h| <= 1, as Theorem 12 asks: u = 1/q, against 1/(q(n-k+1)) for windows.
+        """The ratio with readouts that keep |h| <= 1, as Theorem 12 asks: u = 1/q, against
+        1/(q(n-k+1)) for windows.
 
         >>> row = separation_row(16, 4, UnitActivation("tanh"))
         >>> round(row.bounded_ratio / row.ratio)
@@ -99,17 +105,23 @@ class SeparationRow:
         return self.ratio * (self.bits - self.window + 1) ** 2
 
     def network(self, filters: int, *, bounded: bool = False) -> dict[str, float]:
-        """Squared first-layer gradients of whole networks with `filters` hidden units, or filters per window.
+        """Squared first-layer gradients of whole networks with `filters` hidden units, or filters
+        per window.
 
-        With `bounded` the readouts are one over the number of hidden features (|h| <= 1 when |σ| <= 1), else 1. A locally
-        connected network's total equals the convolutional one's: other windows add nothing.
+        With `bounded` the readouts are one over the number of hidden features (|h| <= 1 when |σ| <=
+        1), else 1. A locally connected network's total equals the convolutional one's: other
+        windows add nothing.
 
         >>> network = separation_row(16, 4, UnitActivation("tanh")).network(filters=10)
         >>> network["shared"] == network["local"] > network["full"]
         True
         """
         check_integer("SeparationRow", "filters", filters, 1)
-        full, windows = (1 / filters**2, 1 / (filters * (self.bits - self.window + 1)) ** 2) if bounded else (1.0, 1.0)
+        full, windows = (
+            (1 / filters**2, 1 / (filters * (self.bits - self.window + 1)) ** 2)
+            if bounded
+            else (1.0, 1.0)
+        )
         total = filters * self.shared.mean * windows
         return {"full": filters * self.full.mean * full, "shared": total, "local": total}
 
@@ -124,7 +136,9 @@ def log_window(bits: int) -> int:
     return (bits - 1).bit_length()
 
 
-def draw_units(initialisation: str, units: int, inputs: int, window: int, rng: np.random.Generator) -> np.ndarray:
+def draw_units(
+    initialisation: str, units: int, inputs: int, window: int, rng: np.random.Generator
+) -> np.ndarray:
     """Weights (units, inputs): N(0, 1/inputs), ±1/√inputs, or Theorem 4's ±1/window.
 
     >>> draw_units("theorem4", 1, 2, 4, np.random.default_rng(0)).tolist()
@@ -137,19 +151,26 @@ def draw_units(initialisation: str, units: int, inputs: int, window: int, rng: n
     return rng.choice([-size, size], (units, inputs))
 
 
-def _masses(w: np.ndarray, bias: float, k: int, activation: UnitActivation, lattice: bool) -> tuple[np.ndarray, float]:
+def _masses(
+    w: np.ndarray, bias: float, k: int, activation: UnitActivation, lattice: bool
+) -> tuple[np.ndarray, float]:
     """(A, B, M) of one unit, and the error of the first layer's average relative to it."""
     n = len(w)
     if lattice:
         size = float(abs(w[0]))
         wanted = ((k - 1, True), (k + 1, True), (k, False))
-        return np.array([
-            lattice_degree_mass(n, size, bias, d, activation, derivative=s) if d <= n else 0.0 for d, s in wanted
-        ]), 0.0  # fmt: skip
+        return np.array(
+            [
+                lattice_degree_mass(n, size, bias, d, activation, derivative=s) if d <= n else 0.0
+                for d, s in wanted
+            ]
+        ), 0.0
     if n <= _ENUMERATED:
         slope = degree_profile(w, bias, activation)
         above = slope[k + 1] if k < n else 0.0
-        return np.array([slope[k - 1], above, degree_profile(w, bias, activation, derivative=False)[k]]), 0.0
+        return np.array(
+            [slope[k - 1], above, degree_profile(w, bias, activation, derivative=False)[k]]
+        ), 0.0
     # Fewer bits have a longer tail of waves (2^{-n/2}) but cheap nodes: spend them there.
     limit = 512 if n <= 64 else 128
     slope = degree_mass(w, bias, min(k + 1, n), activation, node_limit=limit)
@@ -162,13 +183,22 @@ def _masses(w: np.ndarray, bias: float, k: int, activation: UnitActivation, latt
 
 
 def separation_row(
-    bits: int, window: int, activation: UnitActivation, initialisation: str = "gaussian", bias: float = 0.3, *,
-    draws: int = 8, plain_draws: int = 16, filters: int = 512, seed: int = 0,
-) -> SeparationRow:  # fmt: skip
-    """Theorem 12's quantities for one (n, k): fully connected, convolutional and locally connected, with bounds.
+    bits: int,
+    window: int,
+    activation: UnitActivation,
+    initialisation: str = "gaussian",
+    bias: float = 0.3,
+    *,
+    draws: int = 8,
+    plain_draws: int = 16,
+    filters: int = 512,
+    seed: int = 0,
+) -> SeparationRow:
+    """Theorem 12's quantities for one (n, k): fully connected, convolutional and locally connected,
+    with bounds.
 
-    Theorem 4's initialisation sets its own bias 1/k - 1. `draws` units are averaged over supports, `plain_draws` taken as they
-    come, `filters` windows enumerated.
+    Theorem 4's initialisation sets its own bias 1/k - 1. `draws` units are averaged over supports,
+    `plain_draws` taken as they come, `filters` windows enumerated.
 
     >>> row = separation_row(64, 6, UnitActivation("relu"))
     >>> row.full.mean < row.sharper < row.paper, row.ratio < 1
@@ -188,36 +218,66 @@ def separation_row(
     found = [_masses(w, offset, window, activation, lattice) for w in units]
     averages = [support_average(bits, window, *mass) for mass, _ in found]
     first = np.array([average.first_layer for average in averages], float)
-    plain = population_gradient(draw_units(initialisation, plain_draws, bits, window, rng), offset, np.arange(window), activation)
-    seen = window_gradient(draw_units(initialisation, filters, window, window, rng), offset, activation)
+    plain = population_gradient(
+        draw_units(initialisation, plain_draws, bits, window, rng),
+        offset,
+        np.arange(window),
+        activation,
+    )
+    seen = window_gradient(
+        draw_units(initialisation, filters, window, window, rng), offset, activation
+    )
     squared = seen.squared
     bound = theorem12(bits, window)
     readout_bound = activation.bound**2 * float(bound.readout)
     return SeparationRow(
-        bits, window, DrawMean.of(first), float(np.mean([e for _, e in found]) * first.mean()),
-        DrawMean.of(np.array([average.readout for average in averages], float)), DrawMean.of(plain.squared),
-        DrawMean.of(squared), DrawMean.of(seen.readout**2), DrawMean.of(squared / (bits - window + 1)),
-        float(bound.first_layer), float(bound.sharper), readout_bound,
-    )  # fmt: skip
+        bits,
+        window,
+        DrawMean.of(first),
+        float(np.mean([e for _, e in found]) * first.mean()),
+        DrawMean.of(np.array([average.readout for average in averages], float)),
+        DrawMean.of(plain.squared),
+        DrawMean.of(squared),
+        DrawMean.of(seen.readout**2),
+        DrawMean.of(squared / (bits - window + 1)),
+        float(bound.first_layer),
+        float(bound.sharper),
+        readout_bound,
+    )
 
 
 def separation_table(
-    sizes: Iterable[int], activation: UnitActivation, window: int | None = None, initialisation: str = "gaussian",
-    bias: float = 0.3, **options: int,
-) -> list[SeparationRow]:  # fmt: skip
+    sizes: Iterable[int],
+    activation: UnitActivation,
+    window: int | None = None,
+    initialisation: str = "gaussian",
+    bias: float = 0.3,
+    **options: int,
+) -> list[SeparationRow]:
     """A row for every n in `sizes`, at k = ⌈log2 n⌉ or at a fixed window.
 
     >>> [row.window for row in separation_table([8, 16], UnitActivation("tanh"))]
     [3, 4]
     """
-    return [separation_row(n, log_window(n) if window is None else window, activation, initialisation, bias, **options) for n in sizes]
+    return [
+        separation_row(
+            n,
+            log_window(n) if window is None else window,
+            activation,
+            initialisation,
+            bias,
+            **options,
+        )
+        for n in sizes
+    ]
 
 
 def crossing(rows: Iterable[SeparationRow], *, bounded: bool = True) -> int | None:
-    """The smallest n from which on the fully connected unit's signal stays below the filter's; None if it never does.
+    """The smallest n from which on the fully connected unit's signal stays below the filter's; None
+    if it never does.
 
-    With `bounded`, both networks satisfy Theorem 12's |h| <= 1 (see `SeparationRow.bounded_ratio`); else all u are 1. Rows
-    where the filter's signal is exactly 0 are passed over.
+    With `bounded`, both networks satisfy Theorem 12's |h| <= 1 (see `SeparationRow.bounded_ratio`);
+    else all u are 1. Rows where the filter's signal is exactly 0 are passed over.
 
     >>> crossing(separation_table([8, 16, 32, 64], UnitActivation("tanh")))
     32

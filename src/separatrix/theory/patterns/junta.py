@@ -1,9 +1,10 @@
 """Two exact learners from noise-free samples: search over windows, and over all sets of k bits.
 
-A set of bits explains the labels unless two samples with different labels agree on it. So every pair of samples with different
-labels is a test: the set must contain a bit where the two differ. A pair is one bit of a packed column per coordinate, and 64
-pairs are tested by or-ing k words. Pairs at small distance reject most, so a short prefix of the samples, its closest pairs
-first, kills nearly every candidate with one word; survivors are confirmed on all samples, exactly.
+A set of bits explains the labels unless two samples with different labels agree on it. So every
+pair of samples with different labels is a test: the set must contain a bit where the two differ. A
+pair is one bit of a packed column per coordinate, and 64 pairs are tested by or-ing k words. Pairs
+at small distance reject most, so a short prefix of the samples, its closest pairs first, kills
+nearly every candidate with one word; survivors are confirmed on all samples, exactly.
 """
 
 import dataclasses
@@ -27,9 +28,10 @@ _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 class SearchResult:
     """What a search found: every set of bits that explains all samples, and what the search cost.
 
-    `tables` holds for each support the rule's 2^k signs in the order of `pattern_index`, 0 where no sample shows the pattern.
-    `survivors` counts all sets that explain the samples; `supports` lists the first of them. `rows_read` adds up the samples
-    that the tests of all candidates looked at (a candidate's first word of pairs counts the prefix once).
+    `tables` holds for each support the rule's 2^k signs in the order of `pattern_index`, 0 where no
+    sample shows the pattern. `survivors` counts all sets that explain the samples; `supports` lists
+    the first of them. `rows_read` adds up the samples that the tests of all candidates looked at (a
+    candidate's first word of pairs counts the prefix once).
 
     >>> result = window_search([[1, 1, -1], [1, -1, -1], [-1, 1, 1]], [1, -1, 1], window=1)
     >>> result.verdict
@@ -55,7 +57,9 @@ class SearchResult:
         if self.survivors == 0:
             return f"none of {self.candidates} candidates explains the samples: labels are noisy or depend on more bits"
         if self.unique:
-            return f"only bits {self.supports[0]} of {self.candidates} candidates explain the samples"
+            return (
+                f"only bits {self.supports[0]} of {self.candidates} candidates explain the samples"
+            )
         return f"{self.survivors} of {self.candidates} candidates explain the samples: more samples are needed to decide"
 
 
@@ -81,8 +85,11 @@ def _check(owner: str, x: ArrayLike, y: ArrayLike, window: int) -> tuple[np.ndar
     return inputs, labels
 
 
-def _tests(inputs: np.ndarray, labels: np.ndarray, prefix: int, words: int) -> tuple[np.ndarray, bool]:
-    """Up to 64·words pairs of samples with different labels, closest first, as packed columns of where they differ.
+def _tests(
+    inputs: np.ndarray, labels: np.ndarray, prefix: int, words: int
+) -> tuple[np.ndarray, bool]:
+    """Up to 64·words pairs of samples with different labels, closest first, as packed columns of
+    where they differ.
 
     Also whether these are all pairs that the samples have, so that passing them is an exact answer.
     """
@@ -112,12 +119,18 @@ def _subsets(bits: int, size: int) -> np.ndarray:
         more = bits - 1 - rows[:, -1]
         first = np.repeat(np.cumsum(more) - more, more)
         rows = np.repeat(rows, more, axis=0)
-        rows = np.column_stack([rows, rows[:, -1] + 1 + np.arange(len(rows), dtype=np.int32) - first]).astype(np.int32)
+        rows = np.column_stack(
+            [rows, rows[:, -1] + 1 + np.arange(len(rows), dtype=np.int32) - first]
+        ).astype(np.int32)
     return rows
 
 
-def _combinations(bits: int, window: int, columns: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Every (prefix, suffixes) of the search tree whose first word of tests is hit: suffixes are rows of index tuples."""
+def _combinations(
+    bits: int, window: int, columns: np.ndarray
+) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Every (prefix, suffixes) of the search tree whose first word of tests is hit: suffixes are
+    rows of index tuples.
+    """
     size = window
     while size > 1 and math.comb(bits, size) > _TABLE:
         size -= 1
@@ -158,7 +171,11 @@ class _Confirmer:
         total, table = len(self.labels), None
         for rows in sorted({min(total, 2048), total}):
             self.rows += rows
-            table = _table(pattern_index(self.inputs[:rows, list(support)]), self.labels[:rows], 2 ** len(support))
+            table = _table(
+                pattern_index(self.inputs[:rows, list(support)]),
+                self.labels[:rows],
+                2 ** len(support),
+            )
             if table is None:
                 return
         self.survivors += 1
@@ -167,10 +184,13 @@ class _Confirmer:
             self.tables.append(table)
 
 
-def junta_search(x: ArrayLike, y: ArrayLike, window: int, *, prefix: int = 256, words: int = 8, keep: int = 16) -> SearchResult:
+def junta_search(
+    x: ArrayLike, y: ArrayLike, window: int, *, prefix: int = 256, words: int = 8, keep: int = 16
+) -> SearchResult:
     """Every set of `window` bits that explains the labels, among all C(n, k).
 
-    `prefix` samples make the tests (64·`words` of their closest pairs); the first `keep` survivors are listed.
+    `prefix` samples make the tests (64·`words` of their closest pairs); the first `keep` survivors
+    are listed.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.choice([-1, 1], (400, 20))
@@ -197,10 +217,13 @@ def junta_search(x: ArrayLike, y: ArrayLike, window: int, *, prefix: int = 256, 
     confirmer = _Confirmer(inputs, labels, keep)
     for head, tails in _combinations(bits, window, tests[:, 0]):
         if head:
-            tails = np.concatenate([np.broadcast_to(np.array(head, np.int32), (len(tails), len(head))), tails], axis=1)
+            tails = np.concatenate(
+                [np.broadcast_to(np.array(head, np.int32), (len(tails), len(head))), tails], axis=1
+            )
         if tests.shape[1] > 1:
             tails = tails[(np.bitwise_or.reduce(tests[:, 1:][tails], axis=1) == _ALL).all(1)]
-        # Where the tests were all there are, survivors need no confirmation: only those listed get a table.
+        # Where the tests were all there are, survivors need no confirmation: only those listed get
+        # a table.
         room = max(keep - len(confirmer.supports), 0) if every else len(tails)
         for support in tails[:room].tolist():
             confirmer.test(tuple(support))
@@ -228,6 +251,11 @@ def window_search(x: ArrayLike, y: ArrayLike, window: int, *, keep: int = 16) ->
 
 def _result(confirmer: _Confirmer, candidates: int, prefix: int, began: float) -> SearchResult:
     return SearchResult(
-        tuple(confirmer.supports), tuple(confirmer.tables), confirmer.survivors, candidates, confirmer.confirmed,
-        candidates * prefix + confirmer.rows, time.perf_counter() - began,
-    )  # fmt: skip
+        tuple(confirmer.supports),
+        tuple(confirmer.tables),
+        confirmer.survivors,
+        candidates,
+        confirmer.confirmed,
+        candidates * prefix + confirmer.rows,
+        time.perf_counter() - began,
+    )

@@ -1,6 +1,8 @@
-"""Units whose weights all have one size, as ±1/k or ±1/√n: <w,x> lies on a lattice and a finite Fourier sum is exact.
+"""Units whose weights all have one size, as ±1/k or ±1/√n: <w,x> lies on a lattice and a finite
+Fourier sum is exact.
 
-With w_i = a·ε_i the signs move into x, so E[χ_S σ(<w,x>+b)] = Π_{i in S} ε_i · κ_{|S|} where κ_d depends on the degree alone.
+With w_i = a·ε_i the signs move into x, so E[χ_S σ(<w,x>+b)] = Π_{i in S} ε_i · κ_{|S|} where κ_d
+depends on the degree alone.
 """
 
 import numpy as np
@@ -13,9 +15,11 @@ from separatrix.theory.patterns.units import UnitActivation
 
 
 def lattice_coefficient(values: np.ndarray, degree: int) -> tuple[float, float, float]:
-    """κ_d = E[y_1…y_d g(Σy)] for n uniform signs y: mantissa, logarithm of its scale, and the mantissa's rounding error.
+    """κ_d = E[y_1…y_d g(Σy)] for n uniform signs y: mantissa, logarithm of its scale, and the
+    mantissa's rounding error.
 
-    `values` holds g at Σy = n, n-2, …, -n. On n+1 points a discrete Fourier transform has no quadrature error.
+    `values` holds g at Σy = n, n-2, …, -n. On n+1 points a discrete Fourier transform has no
+    quadrature error.
 
     >>> mantissa, scale, error = lattice_coefficient(np.array([2.0, 0.0, -2.0]), 1)  # g(t) = t, n = 2
     >>> round(float(mantissa * np.exp(scale)), 12), error < 1e-12
@@ -23,11 +27,15 @@ def lattice_coefficient(values: np.ndarray, degree: int) -> tuple[float, float, 
     """
     n = len(values) - 1
     check_integer("lattice_coefficient", "degree", degree, 0, n)
-    # An even function has no odd degrees; an odd one, up to a constant, no even ones. Step functions on a lattice often are.
+    # An even function has no odd degrees; an odd one, up to a constant, no even ones. Step
+    # functions on a lattice often are.
     mirrored = values[::-1]
-    if (degree % 2 and np.array_equal(values, mirrored)) or (degree % 2 == 0 and degree > 0 and np.ptp(values + mirrored) == 0):
+    if (degree % 2 and np.array_equal(values, mirrored)) or (
+        degree % 2 == 0 and degree > 0 and np.ptp(values + mirrored) == 0
+    ):
         return 0.0, -np.inf, 0.0
-    # r of the n signs are -1; g_r = Σ_m G_m ω_m^r, and E[y_1…y_d ω^r] = e^{inθ/2} (-i)^d sin^d(θ/2) cos^{n-d}(θ/2).
+    # r of the n signs are -1; g_r = Σ_m G_m ω_m^r, and E[y_1…y_d ω^r] = e^{inθ/2} (-i)^d sin^d(θ/2)
+    # cos^{n-d}(θ/2).
     waves = np.fft.fft(values) / (n + 1)
     m = np.arange(n + 1)
     half = np.pi * m / (n + 1)
@@ -44,13 +52,22 @@ def lattice_coefficient(values: np.ndarray, degree: int) -> tuple[float, float, 
     signs = np.where((cosine < 0) & ((n - degree) % 2 == 1), -1.0, 1.0)
     terms = (waves * phase).real * signs * sizes
     eps = np.finfo(np.float64).eps
-    # Powers cost |log|·eps relatively; the transform's own error is about eps·log2(n)·max|g| on every wave.
-    error = 4 * eps * float((np.abs(waves) * sizes * (2.0 + np.abs(np.where(np.isfinite(logs), logs, 0.0)))).sum())
+    # Powers cost |log|·eps relatively; the transform's own error is about eps·log2(n)·max|g| on
+    # every wave.
+    error = (
+        4
+        * eps
+        * float(
+            (np.abs(waves) * sizes * (2.0 + np.abs(np.where(np.isfinite(logs), logs, 0.0)))).sum()
+        )
+    )
     error += eps * float(np.abs(values).max(initial=0.0)) * float(sizes.sum()) * np.log2(n + 2)
     return float(terms.sum()), scale, float(error)
 
 
-def lattice_values(bits: int, size: float, bias: float, activation: UnitActivation) -> tuple[np.ndarray, np.ndarray]:
+def lattice_values(
+    bits: int, size: float, bias: float, activation: UnitActivation
+) -> tuple[np.ndarray, np.ndarray]:
     """σ' and σ at z = size·t + bias for t = n, n-2, …, -n.
 
     >>> slope, value = lattice_values(2, 1.0, 0.0, UnitActivation("relu"))
@@ -61,8 +78,17 @@ def lattice_values(bits: int, size: float, bias: float, activation: UnitActivati
     return activation.derivative(z), activation.value(z)
 
 
-def lattice_degree_mass(bits: int, size: float, bias: float, degree: int, activation: UnitActivation, *, derivative: bool = True) -> float:
-    """Fourier mass at one degree of a unit with weights ±size: C(n,d)·κ_d², exact for n in the thousands.
+def lattice_degree_mass(
+    bits: int,
+    size: float,
+    bias: float,
+    degree: int,
+    activation: UnitActivation,
+    *,
+    derivative: bool = True,
+) -> float:
+    """Fourier mass at one degree of a unit with weights ±size: C(n,d)·κ_d², exact for n in the
+    thousands.
 
     >>> round(lattice_degree_mass(3, 1.0, 0.0, 1, UnitActivation("relu")), 12)  # half the majority of three bits
     0.1875
@@ -88,9 +114,14 @@ def is_lattice(weights: np.ndarray) -> np.ndarray:
 
 
 def lattice_gradient(
-    weights: ArrayLike, bias: ArrayLike, support: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0
+    weights: ArrayLike,
+    bias: ArrayLike,
+    support: ArrayLike,
+    activation: UnitActivation,
+    readout: ArrayLike = 1.0,
 ) -> ParityGradient:
-    """The population gradient of units whose weights all have one size: exact up to rounding, for any n.
+    """The population gradient of units whose weights all have one size: exact up to rounding, for
+    any n.
 
     >>> w = np.random.default_rng(0).choice([-1.0, 1.0], (3, 4096)) / 64
     >>> gradient = lattice_gradient(w, 0.25, np.arange(12), UnitActivation("relu"))
@@ -99,7 +130,9 @@ def lattice_gradient(
     """
     rows, offsets, chosen, sizes = check_units("lattice_gradient", weights, bias, support, readout)
     if not is_lattice(rows).all():
-        raise ParameterError("lattice_gradient", "weights", "of one size in every unit", "weights of several sizes")
+        raise ParameterError(
+            "lattice_gradient", "weights", "of one size in every unit", "weights of several sizes"
+        )
     units, n = rows.shape
     k = len(chosen)
     inside = np.isin(np.arange(n), chosen)
@@ -130,6 +163,13 @@ def lattice_gradient(
     zero, zero_last = zero | (first == 0).all(1), zero_last | (last == 0)
     first[zero], last[zero_last] = 0.0, 0.0
     return ParityGradient(
-        first, last, scales, np.where(zero, 0.0, first_error), np.where(zero_last, 0.0, last_error), zero, zero_last,
-        "lattice", n + 1,
-    )  # fmt: skip
+        first,
+        last,
+        scales,
+        np.where(zero, 0.0, first_error),
+        np.where(zero_last, 0.0, last_error),
+        zero,
+        zero_last,
+        "lattice",
+        n + 1,
+    )

@@ -11,7 +11,8 @@ from separatrix.theory.common import Condition, Values, grid, plain
 
 @dataclasses.dataclass(frozen=True)
 class Lemma8Bound:
-    """Lemma 8 after `steps` steps from u = 0: each window's readout norm and the first layer's distance moved.
+    """Lemma 8 after `steps` steps from u = 0: each window's readout norm and the first layer's
+    distance moved.
 
     >>> lemma8(bits=4, window=1, filters=1, steps=1, rate=0.5).conditions[0].text
     "u(0) = 0, |sigma| <= ceiling, |sigma'| <= 1"
@@ -26,7 +27,13 @@ _START = Condition("u(0) = 0, |sigma| <= ceiling, |sigma'| <= 1", "by the caller
 
 
 def _run_parameters(
-    owner: str, bits: ArrayLike, window: ArrayLike, filters: ArrayLike, steps: ArrayLike, rate: ArrayLike, ceiling: ArrayLike
+    owner: str,
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    ceiling: ArrayLike,
 ) -> tuple[np.ndarray, ...]:
     n = grid(owner, "bits", bits, 1, whole=True)
     return (
@@ -40,7 +47,12 @@ def _run_parameters(
 
 
 def lemma8(
-    bits: ArrayLike, window: ArrayLike, filters: ArrayLike, steps: ArrayLike, rate: ArrayLike, ceiling: ArrayLike = 1.0
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    ceiling: ArrayLike = 1.0,
 ) -> Lemma8Bound:
     """Lemma 8: ||u_j(T)|| <= cηT√q (the main text drops the c) and ||W(T) - W(0)|| <= cη²T²n√(qk).
 
@@ -50,14 +62,22 @@ def lemma8(
     """
     n, k, q, t, eta, c = _run_parameters("lemma8", bits, window, filters, steps, rate, ceiling)
     pace = eta * t
-    return Lemma8Bound(plain(c * pace * np.sqrt(q)), plain(c * pace**2 * n * np.sqrt(q * k)), (_START,))
+    return Lemma8Bound(
+        plain(c * pace * np.sqrt(q)), plain(c * pace**2 * n * np.sqrt(q * k)), (_START,)
+    )
 
 
 def lemma9(
-    bits: ArrayLike, window: ArrayLike, filters: ArrayLike, steps: ArrayLike, rate: ArrayLike, readout_norms: ArrayLike,
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    readout_norms: ArrayLike,
     ceiling: ArrayLike = 1.0,
-) -> Values:  # fmt: skip
-    """Lemma 9: |L(u*, W(T)) - L(u*, W(0))| <= cη²T²nk√q·Σ_j||u*_j||, with `readout_norms` the ||u*_j|| (last axis).
+) -> Values:
+    """Lemma 9: |L(u*, W(T)) - L(u*, W(0))| <= cη²T²nk√q·Σ_j||u*_j||, with `readout_norms` the
+    ||u*_j|| (last axis).
 
     >>> round(lemma9(bits=4, window=2, filters=100, steps=10, rate=0.01, readout_norms=[0.5, 0.0, 0.0]), 9)
     0.4
@@ -69,7 +89,8 @@ def lemma9(
 
 @dataclasses.dataclass(frozen=True)
 class Theorem10Bound:
-    """Theorem 10's right side, term by term; `total` bounds the average loss of online gradient descent.
+    """Theorem 10's right side, term by term; `total` bounds the average loss of online gradient
+    descent.
 
     >>> theorem10([0.5], 0.0, [2.0], rate=0.25, start_norm=1.0).total
     3.5
@@ -83,9 +104,14 @@ class Theorem10Bound:
 
 
 def theorem10(
-    comparator_losses: ArrayLike, comparator_norm: float, gradient_norms: ArrayLike, rate: float, start_norm: float = 0.0
+    comparator_losses: ArrayLike,
+    comparator_norm: float,
+    gradient_norms: ArrayLike,
+    rate: float,
+    start_norm: float = 0.0,
 ) -> Theorem10Bound:
-    """Theorem 10: mean f_t(θ*) + ||θ*||²/(2ηT) + ||θ_1||·mean||g_t|| + η·mean||g_t||², from a run's own numbers.
+    """Theorem 10: mean f_t(θ*) + ||θ*||²/(2ηT) + ||θ_1||·mean||g_t|| + η·mean||g_t||², from a run's
+    own numbers.
 
     >>> bound = theorem10([0.0, 0.0], comparator_norm=1.0, gradient_norms=[1.0, 1.0], rate=0.5)
     >>> bound.comparator_distance, bound.gradients, bound.total
@@ -97,7 +123,12 @@ def theorem10(
     check_number("theorem10", "start_norm", start_norm, 0)
     check_number("theorem10", "rate", rate, 0, open_low=True)
     if losses.shape != norms.shape or losses.ndim != 1 or not len(losses):
-        raise ParameterError("theorem10", "gradient_norms", f"one norm for each of the {losses.size} losses", norms.shape)
+        raise ParameterError(
+            "theorem10",
+            "gradient_norms",
+            f"one norm for each of the {losses.size} losses",
+            norms.shape,
+        )
     terms = (
         float(losses.mean()),
         comparator_norm**2 / (2 * rate * len(norms)),

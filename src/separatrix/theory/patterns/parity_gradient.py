@@ -1,6 +1,8 @@
-"""The population gradient of one hidden unit against a parity: its form, and its exact value by enumeration.
+"""The population gradient of one hidden unit against a parity: its form, and its exact value by
+enumeration.
 
-A network with |h| <= 1 has hinge loss 1 - E[f h]. For f the parity χ_I of a set I, a unit u·σ(<w,x>+b) has the gradients
+A network with |h| <= 1 has hinge loss 1 - E[f h]. For f the parity χ_I of a set I, a unit
+u·σ(<w,x>+b) has the gradients
     ∂L/∂w_j = -u·E[χ_{I△j}(x) σ'(<w,x>+b)]   and   ∂L/∂u = -E[χ_I(x) σ(<w,x>+b)],
 Fourier coefficients of σ' at the neighbours I△j of I, and of σ at I. D is uniform throughout.
 """
@@ -20,10 +22,11 @@ from separatrix.theory.patterns.walsh import check_cube, preactivations, unit_bl
 class ParityGradient:
     """Population gradients of many units at once, each with its error.
 
-    `first_layer` is (units, n), `readout` (units,). Errors are absolute, for any entry of that unit: `first_layer_error` and
-    `readout_error` sum what `errors` lists by source. The values are exp(`log_scale`) times what `scaled_first_layer` and
-    `scaled_readout` hold, so that squared norms keep their meaning where float64 underflows. `exact_zero` marks units whose
-    first-layer gradient vanishes by symmetry, `exact_zero_readout` those whose readout gradient does.
+    `first_layer` is (units, n), `readout` (units,). Errors are absolute, for any entry of that
+    unit: `first_layer_error` and `readout_error` sum what `errors` lists by source. The values are
+    exp(`log_scale`) times what `scaled_first_layer` and `scaled_readout` hold, so that squared
+    norms keep their meaning where float64 underflows. `exact_zero` marks units whose first-layer
+    gradient vanishes by symmetry, `exact_zero_readout` those whose readout gradient does.
 
     >>> gradient = cube_gradient([[0.3, -0.2, 0.5]], 0.1, [0, 1], UnitActivation("relu"))
     >>> gradient.first_layer.round(3).tolist(), gradient.method
@@ -70,7 +73,8 @@ class ParityGradient:
 
     @property
     def log_squared(self) -> np.ndarray:
-        """ln ||∂L/∂w||² of every unit, -inf for an exact zero; finite where the square itself underflows.
+        """ln ||∂L/∂w||² of every unit, -inf for an exact zero; finite where the square itself
+        underflows.
 
         >>> cube_gradient([[1.0, 0.4, 0.3]], 0.0, [0, 1, 2], UnitActivation("relu")).log_squared.tolist()
         [-inf]
@@ -101,14 +105,20 @@ def check_units(
     """
     rows = np.atleast_2d(np.asarray(weights, np.float64))
     if rows.ndim != 2 or not rows.size or not np.all(np.isfinite(rows)):
-        raise ParameterError(owner, "weights", "a finite array of shape (units, bits)", np.shape(weights))
+        raise ParameterError(
+            owner, "weights", "a finite array of shape (units, bits)", np.shape(weights)
+        )
     if np.any(np.all(rows == 0, axis=1)):
-        raise ParameterError(owner, "weights", "rows that are not all zero", "a unit whose weights are all zero")
+        raise ParameterError(
+            owner, "weights", "rows that are not all zero", "a unit whose weights are all zero"
+        )
     chosen = np.sort(np.asarray(support))
     bits = rows.shape[1]
     good = chosen.ndim == 1 and len(chosen) and np.issubdtype(chosen.dtype, np.integer)
     if not good or chosen[0] < 0 or chosen[-1] >= bits or len(set(chosen.tolist())) < len(chosen):
-        raise ParameterError(owner, "support", f"distinct indices in [0, {bits - 1}]", np.asarray(support).tolist())
+        raise ParameterError(
+            owner, "support", f"distinct indices in [0, {bits - 1}]", np.asarray(support).tolist()
+        )
     offsets = np.broadcast_to(np.asarray(bias, np.float64), rows.shape[:1])
     sizes = np.broadcast_to(np.asarray(readout, np.float64), rows.shape[:1])
     return rows, offsets, chosen, sizes
@@ -141,13 +151,17 @@ def symmetric_zeros(
     first = [
         all(activation.vanishes(d, float(b), derivative=True, ties=bool(t)) for d in degrees)
         for b, t in zip(bias, tied)
-    ]  # fmt: skip
+    ]
     last = [activation.vanishes(window, float(b), derivative=False) for b in bias]
     return np.array(first, bool), np.array(last, bool)
 
 
 def cube_gradient(
-    weights: ArrayLike, bias: ArrayLike, support: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0
+    weights: ArrayLike,
+    bias: ArrayLike,
+    support: ArrayLike,
+    activation: UnitActivation,
+    readout: ArrayLike = 1.0,
 ) -> ParityGradient:
     """The gradient by enumerating the cube (n <= 24): the reference for the other methods.
 
@@ -168,12 +182,20 @@ def cube_gradient(
         last[block] = -walsh_hadamard(activation.value(z))[:, mask]
     zero, zero_last = symmetric_zeros(bits, len(chosen), offsets, activation, ties)
     if activation.kinks:
-        # Sums of slopes 0 and 1 are exact, so an exact 0 is one: lattice weights have more symmetries than b = 0.
+        # Sums of slopes 0 and 1 are exact, so an exact 0 is one: lattice weights have more
+        # symmetries than b = 0.
         zero |= (first == 0).all(1)
     first[zero], last[zero_last] = 0.0, 0.0
     rounding = 4 * bits * np.finfo(np.float64).eps
     largest = np.abs(rows).sum(1) + np.abs(offsets)
     top = np.minimum(largest, activation.bound)
     return ParityGradient(
-        first, last, np.zeros(units), rounding * np.abs(sizes), rounding * top, zero, zero_last, "enumeration"
-    )  # fmt: skip
+        first,
+        last,
+        np.zeros(units),
+        rounding * np.abs(sizes),
+        rounding * top,
+        zero,
+        zero_last,
+        "enumeration",
+    )

@@ -1,4 +1,6 @@
-"""One call for the exact population gradient of a unit, whatever its weights; and the same for units that see one window."""
+"""One call for the exact population gradient of a unit, whatever its weights; and the same for
+units that see one window.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,15 +28,21 @@ def choose_method(weights: np.ndarray, activation: UnitActivation) -> str:
         return "lattice"
     if bits <= 12 or (bits <= 20 and len(weights) << bits <= 1 << 24):
         return "enumeration"
-    # Between the cube and about 36 bits the Fourier sum of a kinked activation leaves an error of 2^{-n/2}.
+    # Between the cube and about 36 bits the Fourier sum of a kinked activation leaves an error of
+    # 2^{-n/2}.
     return "split" if activation.kinks and bits <= 36 else "fourier"
 
 
 def population_gradient(
-    weights: ArrayLike, bias: ArrayLike, support: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0,
+    weights: ArrayLike,
+    bias: ArrayLike,
+    support: ArrayLike,
+    activation: UnitActivation,
+    readout: ArrayLike = 1.0,
     method: str = "auto",
-) -> ParityGradient:  # fmt: skip
-    """The population gradient of fully connected units against the parity of the bits in `support`, with its error.
+) -> ParityGradient:
+    """The population gradient of fully connected units against the parity of the bits in `support`,
+    with its error.
 
     >>> rng = np.random.default_rng(0)
     >>> small, large = rng.standard_normal((2, 10)) / 3, rng.standard_normal((2, 2000)) / 45
@@ -45,18 +53,25 @@ def population_gradient(
     rows = check_units("population_gradient", weights, bias, support, readout)[0]
     chosen = choose_method(rows, activation) if method == "auto" else method
     run = {
-        "enumeration": cube_gradient, "lattice": lattice_gradient, "split": split_gradient, "fourier": fourier_gradient
-    }[chosen]  # fmt: skip
+        "enumeration": cube_gradient,
+        "lattice": lattice_gradient,
+        "split": split_gradient,
+        "fourier": fourier_gradient,
+    }[chosen]
     return run(weights, bias, support, activation, readout)
 
 
-def window_gradient(filters: ArrayLike, bias: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0) -> ParityGradient:
-    """The gradient of filters that see a window of k bits, against the parity of a window of k bits.
+def window_gradient(
+    filters: ArrayLike, bias: ArrayLike, activation: UnitActivation, readout: ArrayLike = 1.0
+) -> ParityGradient:
+    """The gradient of filters that see a window of k bits, against the parity of a window of k
+    bits.
 
-    Of the n-k+1 windows only the matching one contributes, in a convolutional as in a locally connected network: for any
-    other, χ_I·x_j holds a bit that the filter does not see, and the expectation is exactly 0. So `readout` is u at the
-    matching window and the rows of the result are the gradients of the q filters there; a locally connected network's other
-    windows have gradient 0.
+    Of the n-k+1 windows only the matching one contributes, in a convolutional as in a locally
+    connected network: for any other, χ_I·x_j holds a bit that the filter does not see, and the
+    expectation is exactly 0. So `readout` is u at the matching window and the rows of the result
+    are the gradients of the q filters there; a locally connected network's other windows have
+    gradient 0.
 
     >>> gradient = window_gradient([[0.5, 0.5], [0.5, -0.5]], -0.5, UnitActivation("relu"))  # Theorem 4's filters, k = 2
     >>> gradient.first_layer.tolist(), gradient.readout.tolist()
@@ -66,8 +81,11 @@ def window_gradient(filters: ArrayLike, bias: ArrayLike, activation: UnitActivat
     return cube_gradient(rows, bias, np.arange(rows.shape[1]), activation, readout)
 
 
-def network_squared_norm(gradient: ParityGradient, windows: int = 1, *, shared: bool = True) -> tuple[float, float]:
-    """||∂L/∂W||² of a whole network, and its mean per unit: q units, or q for each window when weights are not shared.
+def network_squared_norm(
+    gradient: ParityGradient, windows: int = 1, *, shared: bool = True
+) -> tuple[float, float]:
+    """||∂L/∂W||² of a whole network, and its mean per unit: q units, or q for each window when
+    weights are not shared.
 
     >>> gradient = window_gradient([[0.5, 0.5], [0.5, -0.5]], -0.5, UnitActivation("relu"))
     >>> [round(v, 6) for v in network_squared_norm(gradient)]

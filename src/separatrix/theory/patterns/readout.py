@@ -1,4 +1,6 @@
-"""Lemma 6: on random sign filters every k-pattern is linear, by an explicit readout; how often a draw allows it."""
+"""Lemma 6: on random sign filters every k-pattern is linear, by an explicit readout; how often a
+draw allows it.
+"""
 
 import dataclasses
 
@@ -24,7 +26,8 @@ def needed_filters(window: ArrayLike, delta: ArrayLike) -> Values:
 
 
 def pattern_index(patterns: ArrayLike) -> np.ndarray:
-    """The row of a rule's table for patterns of ±1 in the last axis: entry Σ 2^i [x_i = +1], as in `PatternTask`.
+    """The row of a rule's table for patterns of ±1 in the last axis: entry Σ 2^i [x_i = +1], as in
+    `PatternTask`.
 
     >>> pattern_index([[-1, -1], [1, -1], [1, 1]]).tolist()
     [0, 1, 3]
@@ -58,9 +61,10 @@ def cube(bits: int) -> np.ndarray:
 class ReadoutCertificate:
     """Lemma 6's readout u* for one draw of filters, with what the lemma says about it.
 
-    `readout` has a row per window; only row `start` is not zero. `counts` are the |J_z|, how many filters have each sign
-    pattern. `covered` says that every pattern has a filter (then h = f exactly), `balanced` that every count is at least
-    q·2^(-k-1) (then `norm` is at most `norm_bound`).
+    `readout` has a row per window; only row `start` is not zero. `counts` are the |J_z|, how many
+    filters have each sign pattern. `covered` says that every pattern has a filter (then h = f
+    exactly), `balanced` that every count is at least q·2^(-k-1) (then `norm` is at most
+    `norm_bound`).
 
     >>> certificate = lemma6_readout([[-1.0], [1.0], [1.0]], [-1, 1], start=0, bits=1)
     >>> certificate.counts.tolist(), certificate.covered, certificate.balanced
@@ -75,8 +79,11 @@ class ReadoutCertificate:
     balanced: bool
 
 
-def lemma6_readout(filters: ArrayLike, table: ArrayLike, start: int, bits: int) -> ReadoutCertificate:
-    """Build u*: at window `start`, every filter of sign pattern z gets k·g(z)/|J_z|; all else is zero.
+def lemma6_readout(
+    filters: ArrayLike, table: ArrayLike, start: int, bits: int
+) -> ReadoutCertificate:
+    """Build u*: at window `start`, every filter of sign pattern z gets k·g(z)/|J_z|; all else is
+    zero.
 
     `filters` are q rows of ±1/k, `table` the rule's 2^k signs in the order of `pattern_index`.
 
@@ -91,7 +98,12 @@ def lemma6_readout(filters: ArrayLike, table: ArrayLike, start: int, bits: int) 
     check_integer("lemma6_readout", "bits", bits, k)
     check_integer("lemma6_readout", "start", start, 0, bits - k)
     if not np.allclose(np.abs(weights), 1 / k, rtol=1e-6, atol=0):
-        raise ParameterError("lemma6_readout", "filters", f"rows of {k} weights -1/{k} or 1/{k}", weights.ravel()[:4].tolist())
+        raise ParameterError(
+            "lemma6_readout",
+            "filters",
+            f"rows of {k} weights -1/{k} or 1/{k}",
+            weights.ravel()[:4].tolist(),
+        )
     if rule.shape != (2**k,) or not np.all(np.abs(rule) == 1):
         raise ParameterError("lemma6_readout", "table", f"{2**k} signs -1 or 1", rule.tolist())
     index = pattern_index(weights)
@@ -99,13 +111,18 @@ def lemma6_readout(filters: ArrayLike, table: ArrayLike, start: int, bits: int) 
     readout = np.zeros((bits - k + 1, q))
     readout[start] = k * rule[index] / counts[index]
     return ReadoutCertificate(
-        readout, counts, float(np.linalg.norm(readout)), float(2.0 ** (k + 1) * k / np.sqrt(q)),
-        bool(counts.min() > 0), bool(counts.min() >= q * 2.0 ** (-k - 1)),
-    )  # fmt: skip
+        readout,
+        counts,
+        float(np.linalg.norm(readout)),
+        float(2.0 ** (k + 1) * k / np.sqrt(q)),
+        bool(counts.min() > 0),
+        bool(counts.min() >= q * 2.0 ** (-k - 1)),
+    )
 
 
 def lemma6_error(filters: ArrayLike, table: ArrayLike, start: int, bits: int) -> float:
-    """The largest |h(x) - f(x)| over all 2^bits inputs, for Lemma 6's readout and the bias 1/k - 1 (ReLU).
+    """The largest |h(x) - f(x)| over all 2^bits inputs, for Lemma 6's readout and the bias 1/k - 1
+    (ReLU).
 
     >>> rng = np.random.default_rng(0)
     >>> lemma6_error(rng.choice([-1/3, 1/3], (200, 3)), parity_table(3), start=2, bits=6) < 1e-14
@@ -135,8 +152,9 @@ def lemma6_error(filters: ArrayLike, table: ArrayLike, start: int, bits: int) ->
 class CoverageFailure:
     """How often a draw of filters fails: some pattern has fewer than `minimum` filters.
 
-    `chernoff` is the paper's bound 2^k e^(-q 2^-k/8) (for minimum = q·2^(-k-1)), `union` the union bound with the exact
-    binomial, `exact` the multinomial probability itself (absolute error about 1e-12; trust `union` below that).
+    `chernoff` is the paper's bound 2^k e^(-q 2^-k/8) (for minimum = q·2^(-k-1)), `union` the union
+    bound with the exact binomial, `exact` the multinomial probability itself (absolute error about
+    1e-12; trust `union` below that).
 
     >>> coverage_failure(filters=4, window=2, minimum=1).exact.__round__(6)  # 1 - 4!/4^4
     0.90625
@@ -149,7 +167,8 @@ class CoverageFailure:
 
 
 def coverage_failure(filters: int, window: int, minimum: int | None = None) -> CoverageFailure:
-    """The probability that some sign pattern gets too few of `filters` random filters (default: fewer than q·2^(-k-1)).
+    """The probability that some sign pattern gets too few of `filters` random filters (default:
+    fewer than q·2^(-k-1)).
 
     >>> failure = coverage_failure(filters=325, window=3)
     >>> failure.exact <= failure.union <= failure.chernoff <= 0.0501
@@ -176,7 +195,8 @@ def _multinomial_failure(q: int, k: int, minimum: int) -> float:
 
     if minimum * 2**k > q:
         return 1.0
-    # Counts of a multinomial are independent Poisson variables given their sum. 2^k equal factors are k squarings.
+    # Counts of a multinomial are independent Poisson variables given their sum. 2^k equal factors
+    # are k squarings.
     mean = q / 2**k
     part = stats.poisson.pmf(np.arange(q + 1), mean)
     part[:minimum] = 0.0
@@ -187,8 +207,11 @@ def _multinomial_failure(q: int, k: int, minimum: int) -> float:
     return float(np.clip(1.0 - kept / stats.poisson.pmf(q, q), 0.0, 1.0))
 
 
-def draw_pattern_counts(filters: int, window: int, draws: int, seed: int | tuple[int, ...] = 0) -> np.ndarray:
-    """|J_z| for many independent draws of the filters: (draws, 2^window) counts, exactly multinomial.
+def draw_pattern_counts(
+    filters: int, window: int, draws: int, seed: int | tuple[int, ...] = 0
+) -> np.ndarray:
+    """|J_z| for many independent draws of the filters: (draws, 2^window) counts, exactly
+    multinomial.
 
     >>> counts = draw_pattern_counts(filters=100, window=3, draws=1000)
     >>> counts.shape, set(counts.sum(1).tolist())
@@ -198,7 +221,9 @@ def draw_pattern_counts(filters: int, window: int, draws: int, seed: int | tuple
     check_integer("draw_pattern_counts", "window", window, 1, 16)
     check_integer("draw_pattern_counts", "draws", draws, 1)
     patterns = 2**window
-    return np.random.default_rng(seed).multinomial(filters, np.full(patterns, 1 / patterns), size=draws)
+    return np.random.default_rng(seed).multinomial(
+        filters, np.full(patterns, 1 / patterns), size=draws
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,16 +242,19 @@ class CoverageDraws:
 
 
 def coverage_draws(filters: int, window: int, draws: int = 10_000, seed: int = 0) -> CoverageDraws:
-    """Monte-Carlo of Lemma 6's draw; `largest_norm_ratio` is max ||u*||/bound over the balanced draws (must be <= 1).
+    """Monte-Carlo of Lemma 6's draw; `largest_norm_ratio` is max ||u*||/bound over the balanced
+    draws (must be <= 1).
 
     >>> result = coverage_draws(filters=325, window=3, draws=2000)
     >>> result.unbalanced / result.draws <= 0.05, result.largest_norm_ratio <= 1
     (True, True)
     """
-    counts = np.concatenate([
-        draw_pattern_counts(filters, window, min(draws - first, 4096), seed=(seed, first))
-        for first in range(0, draws, 4096)
-    ])  # fmt: skip
+    counts = np.concatenate(
+        [
+            draw_pattern_counts(filters, window, min(draws - first, 4096), seed=(seed, first))
+            for first in range(0, draws, 4096)
+        ]
+    )
     smallest = counts.min(1)
     balanced = smallest >= filters * 2.0 ** (-window - 1)
     # ||u*||² = Σ_z k²/|J_z| and the bound squared is 4·4^k·k²/q: k cancels.

@@ -1,4 +1,6 @@
-"""The activations of one hidden unit as plain functions, with what exact computations need to know about them."""
+"""The activations of one hidden unit as plain functions, with what exact computations need to know
+about them.
+"""
 
 import dataclasses
 
@@ -12,8 +14,9 @@ from separatrix.errors import check_choice, check_number
 class UnitActivation:
     """ReLU, clipped ReLU min(max(z, 0), ceiling) or tanh, with its derivative.
 
-    At a kink the derivative is `at_kink` (0, as automatic differentiation of ReLU has it; 1/2 is the Fourier convention). It
-    matters only where inputs hit a kink exactly, as with weights ±1/√n, even n and no bias.
+    At a kink the derivative is `at_kink` (0, as automatic differentiation of ReLU has it; 1/2 is
+    the Fourier convention). It matters only where inputs hit a kink exactly, as with weights ±1/√n,
+    even n and no bias.
 
     >>> clipped = UnitActivation("clipped", ceiling=1.0)
     >>> clipped.value([-1.0, 0.5, 3.0]).tolist(), clipped.derivative([-1.0, 0.5, 3.0]).tolist()
@@ -39,7 +42,9 @@ class UnitActivation:
         >>> UnitActivation("clipped", ceiling=2.0).kinks
         ((1.0, 0.0), (-1.0, 2.0))
         """
-        return {"relu": ((1.0, 0.0),), "clipped": ((1.0, 0.0), (-1.0, self.ceiling)), "tanh": ()}[self.name]
+        return {"relu": ((1.0, 0.0),), "clipped": ((1.0, 0.0), (-1.0, self.ceiling)), "tanh": ()}[
+            self.name
+        ]
 
     @property
     def bound(self) -> float:
@@ -70,7 +75,8 @@ class UnitActivation:
         z = np.asarray(z, np.float64)
         if self.name == "tanh":
             return 1.0 - np.tanh(z) ** 2
-        # A sum of n weights is exact to a few ulps of the largest; anything nearer to a kink than that is on it.
+        # A sum of n weights is exact to a few ulps of the largest; anything nearer to a kink than
+        # that is on it.
         near = 64 * np.finfo(np.float64).eps * float(np.abs(z).max(initial=0.0))
         slope = np.zeros_like(z)
         for change, place in self.kinks:
@@ -80,11 +86,13 @@ class UnitActivation:
         return slope
 
     def vanishes(self, degree: int, bias: float, *, derivative: bool, ties: bool = False) -> bool:
-        """Whether symmetry makes every Fourier coefficient of this degree exactly 0, as it can at one bias.
+        """Whether symmetry makes every Fourier coefficient of this degree exactly 0, as it can at
+        one bias.
 
-        Without bias σ'(<w,x>) of ReLU is 1/2 plus an odd function, so even degrees from 2 vanish; tanh' is even, so odd ones
-        do; ReLU itself is linear plus even, tanh is odd. Clipped ReLU less half its ceiling is odd about the bias ceiling/2.
-        `ties` says that <w,x> can be exactly 0.
+        Without bias σ'(<w,x>) of ReLU is 1/2 plus an odd function, so even degrees from 2 vanish;
+        tanh' is even, so odd ones do; ReLU itself is linear plus even, tanh is odd. Clipped ReLU
+        less half its ceiling is odd about the bias ceiling/2. `ties` says that <w,x> can be exactly
+        0.
 
         >>> relu = UnitActivation("relu")
         >>> relu.vanishes(4, 0.0, derivative=True), relu.vanishes(3, 0.0, derivative=True)

@@ -1,6 +1,8 @@
-"""Functions on the cube {±1}^n by enumeration: the fast Walsh-Hadamard transform and the mass of each degree.
+"""Functions on the cube {±1}^n by enumeration: the fast Walsh-Hadamard transform and the mass of
+each degree.
 
-Inputs are numbered as in `pattern_index`: bit i of the number is 1 where x_i = +1. Sets of coordinates are bit masks.
+Inputs are numbered as in `pattern_index`: bit i of the number is 1 where x_i = +1. Sets of
+coordinates are bit masks.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,9 @@ from separatrix.errors import ParameterError, SeparatrixError, check_integer
 from separatrix.theory.patterns.units import UnitActivation
 
 LARGEST_CUBE = 24
-_BLOCK = 1 << 22  # entries of a block of units: 32 MiB, so that a batch of units never takes memory in proportion
+_BLOCK = (
+    1 << 22
+)  # entries of a block of units: 32 MiB, so that a batch of units never takes memory in proportion
 
 
 def check_cube(owner: str, bits: int) -> None:
@@ -31,7 +35,8 @@ def check_cube(owner: str, bits: int) -> None:
 
 
 def walsh_hadamard(values: ArrayLike) -> np.ndarray:
-    """All Fourier coefficients E[f(x) Π_{i in S} x_i] of functions given on the whole cube (last axis, 2^n values).
+    """All Fourier coefficients E[f(x) Π_{i in S} x_i] of functions given on the whole cube (last
+    axis, 2^n values).
 
     Entry S of the result belongs to the set with bit mask S. O(n 2^n), in place on one copy.
 
@@ -42,7 +47,12 @@ def walsh_hadamard(values: ArrayLike) -> np.ndarray:
     size = out.shape[-1] if out.ndim else 0
     bits = size.bit_length() - 1
     if size < 2 or size != 1 << bits:
-        raise ParameterError("walsh_hadamard", "values", "an array whose last axis has 2^n >= 2 entries", np.shape(values))
+        raise ParameterError(
+            "walsh_hadamard",
+            "values",
+            "an array whose last axis has 2^n >= 2 entries",
+            np.shape(values),
+        )
     check_cube("walsh_hadamard", bits)
     flat = out.reshape(-1, size)
     half = np.empty((len(flat), size // 2))
@@ -96,8 +106,11 @@ def unit_blocks(units: int, bits: int) -> Iterator[slice]:
         yield slice(first, min(first + step, units))
 
 
-def degree_profile(weights: ArrayLike, bias: ArrayLike, activation: UnitActivation, *, derivative: bool = True) -> np.ndarray:
-    """Fourier mass by degree 0 … n of units σ'(<w,x>+b), or of σ itself: the whole of Theorem 12 is in two of its entries.
+def degree_profile(
+    weights: ArrayLike, bias: ArrayLike, activation: UnitActivation, *, derivative: bool = True
+) -> np.ndarray:
+    """Fourier mass by degree 0 … n of units σ'(<w,x>+b), or of σ itself: the whole of Theorem 12 is
+    in two of its entries.
 
     >>> profile = degree_profile(np.ones(4), 0.5, UnitActivation("relu"))
     >>> profile.shape, float(profile.sum())  # the masses sum to E[σ'²] = P(σ' = 1)

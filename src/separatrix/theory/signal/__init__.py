@@ -1,10 +1,21 @@
-"""Lahoti et al.: risks of rules that know the signal, sample-size bounds, and estimators to compare learners with."""
+"""Lahoti et al.: risks of rules that know the signal, sample-size bounds, and estimators to compare
+learners with.
+"""
 
 from separatrix.theory.signal.bounds import BOUNDS, Condition, SampleBound, bounds_for
 from separatrix.theory.signal.estimators import ESTIMATORS, estimate_signal, estimator_risk
 from separatrix.theory.signal.risks import Estimate, bayes_risk, best_linear_risk, true_signal_risk
 
 __all__ = [
-    "BOUNDS", "ESTIMATORS", "Condition", "Estimate", "SampleBound", "bayes_risk", "best_linear_risk", "bounds_for",
-    "estimate_signal", "estimator_risk", "true_signal_risk",
-]  # fmt: skip
+    "BOUNDS",
+    "ESTIMATORS",
+    "Condition",
+    "Estimate",
+    "SampleBound",
+    "bayes_risk",
+    "best_linear_risk",
+    "bounds_for",
+    "estimate_signal",
+    "estimator_risk",
+    "true_signal_risk",
+]

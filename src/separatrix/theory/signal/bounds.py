@@ -1,7 +1,8 @@
-"""The four sample-size bounds of Lahoti et al., up to constants, with the conditions under which they are said.
+"""The four sample-size bounds of Lahoti et al., up to constants, with the conditions under which
+they are said.
 
-The bounds are quoted from the paper's abstract and summary; their constants are not known here, so a value is a scale and not a
-promise: only ratios and growth can be compared with measurements.
+The bounds are quoted from the paper's abstract and summary; their constants are not known here, so
+a value is a scale and not a promise: only ratios and growth can be compared with measurements.
 """
 
 import dataclasses
@@ -13,7 +14,8 @@ from separatrix.errors import check_integer, check_number
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """A condition of a bound, and whether an experiment meets it; None where only the caller can know.
+    """A condition of a bound, and whether an experiment meets it; None where only the caller can
+    know.
 
     >>> Condition("σ at most 1/√k", True).met
     True
@@ -44,10 +46,20 @@ class SampleBound:
         check_number("a sample bound", "noise", noise, low=0, open_low=True)
         return round(self.function(patches, dimension, noise), 12)
 
-    def conditions(self, patches: int, dimension: int, noise: float, bias: float, equivariant: bool | None = None) -> tuple[Condition, ...]:
+    def conditions(
+        self,
+        patches: int,
+        dimension: int,
+        noise: float,
+        bias: float,
+        equivariant: bool | None = None,
+    ) -> tuple[Condition, ...]:
         """The bound's conditions at an experiment's sizes."""
         root = 1 / math.sqrt(patches)
-        shared = Condition(f"σ at most about 1/√k (here {noise:.3g} against {root:.3g})", noise <= root * (1 + 1e-9))
+        shared = Condition(
+            f"σ at most about 1/√k (here {noise:.3g} against {root:.3g})",
+            noise <= root * (1 + 1e-9),
+        )
         if self.network != "FCN":
             return (shared,)
         return (
@@ -63,8 +75,16 @@ def _log(patches: int, dimension: int) -> float:
 
 
 BOUNDS = (
-    SampleBound("CNN upper", "CNN", "upper", "σ²(k+d) ln(kd)", lambda k, d, s: s * s * (k + d) * _log(k, d)),
-    SampleBound("LCN upper", "LCN", "upper", "σ²k(k+d) ln(kd)", lambda k, d, s: s * s * k * (k + d) * _log(k, d)),
+    SampleBound(
+        "CNN upper", "CNN", "upper", "σ²(k+d) ln(kd)", lambda k, d, s: s * s * (k + d) * _log(k, d)
+    ),
+    SampleBound(
+        "LCN upper",
+        "LCN",
+        "upper",
+        "σ²k(k+d) ln(kd)",
+        lambda k, d, s: s * s * k * (k + d) * _log(k, d),
+    ),
     SampleBound("LCN lower", "LCN", "lower", "σ²kd", lambda k, d, s: s * s * k * d),
     SampleBound("FCN lower", "FCN", "lower", "σ²k²d", lambda k, d, s: s * s * k * k * d),
 )

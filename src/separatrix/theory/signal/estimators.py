@@ -1,10 +1,13 @@
-"""Estimators of the signal that are not networks: what a learner's sample size should be compared with.
+"""Estimators of the signal that are not networks: what a learner's sample size should be compared
+with.
 
 - average: the mean of label times patch, over all patches (shared) or patch by patch (local);
-- em: expectation-maximisation over where the signal sits, started at the average, knowing the noise level;
+- em: expectation-maximisation over where the signal sits, started at the average, knowing the noise
+  level;
 - genie: told where the signal sits.
 
-Each exists in a "shared" form (one filter, as a CNN) and a "local" form (one filter a patch, as an LCN).
+Each exists in a "shared" form (one filter, as a CNN) and a "local" form (one filter a patch, as an
+LCN).
 """
 
 import numpy as np
@@ -16,8 +19,11 @@ ESTIMATORS = ("genie", "em", "average")
 ROUNDS = 30  # of expectation-maximisation; it has settled long before
 
 
-def estimate_signal(x: np.ndarray, y: np.ndarray, places: np.ndarray, noise: float, estimator: str, sharing: str) -> np.ndarray:
-    """Unit filters from data x (rows, patches, dimension): one row when shared, one a patch when local.
+def estimate_signal(
+    x: np.ndarray, y: np.ndarray, places: np.ndarray, noise: float, estimator: str, sharing: str
+) -> np.ndarray:
+    """Unit filters from data x (rows, patches, dimension): one row when shared, one a patch when
+    local.
 
     >>> rng = np.random.default_rng(0)
     >>> y, places = rng.choice([-1.0, 1.0], 500), rng.integers(0, 4, 500)
@@ -41,17 +47,30 @@ def estimate_signal(x: np.ndarray, y: np.ndarray, places: np.ndarray, noise: flo
     found = filters(np.full((rows, patches), 1.0))
     if estimator == "em":
         for _ in range(ROUNDS):
-            inner = np.einsum("ipd,pd->ip", signed, np.broadcast_to(found, (patches, found.shape[1]))) / noise**2
+            inner = (
+                np.einsum("ipd,pd->ip", signed, np.broadcast_to(found, (patches, found.shape[1])))
+                / noise**2
+            )
             share = np.exp(inner - inner.max(1, keepdims=True))
             found = filters(share / share.sum(1, keepdims=True))
     return found
 
 
-def estimator_risk(estimator: str, sharing: str, patches: int, dimension: int, noise: float, bias: float, samples: int, seed: int) -> float:
-    """The risk, with an LSA network of this bias, of the filters estimated from one random training set.
+def estimator_risk(
+    estimator: str,
+    sharing: str,
+    patches: int,
+    dimension: int,
+    noise: float,
+    bias: float,
+    samples: int,
+    seed: int,
+) -> float:
+    """The risk, with an LSA network of this bias, of the filters estimated from one random training
+    set.
 
-    For shared filters the risk depends on their alignment alone and is computed exactly; for local ones on a large sample of
-    the patches' projections.
+    For shared filters the risk depends on their alignment alone and is computed exactly; for local
+    ones on a large sample of the patches' projections.
 
     >>> estimator_risk("genie", "shared", 4, 3, 0.1, 0.5, samples=100, seed=0) < 0.01
     True

@@ -1,4 +1,6 @@
-"""Lahoti et al.: risks of rules that know the signal, in closed form or by exact one-dimensional computation."""
+"""Lahoti et al.: risks of rules that know the signal, in closed form or by exact one-dimensional
+computation.
+"""
 
 import functools
 import math
@@ -28,7 +30,8 @@ def _check(patches: int, noise: float, signals: int = 1) -> None:
 
 
 def best_linear_risk(patches: int, noise: float, signals: int = 1) -> float:
-    """Risk of the best linear rule, sign of the sum over patches of <w*, x_i>: Φ(-s / (σ√k)) for s signals.
+    """Risk of the best linear rule, sign of the sum over patches of <w*, x_i>: Φ(-s / (σ√k)) for s
+    signals.
 
     >>> round(best_linear_risk(patches=10, noise=0.1), 4)
     0.0008
@@ -39,10 +42,11 @@ def best_linear_risk(patches: int, noise: float, signals: int = 1) -> float:
 
 @functools.lru_cache(maxsize=512)
 def bayes_risk(patches: int, noise: float, signals: int = 1, rows: int = 100_000) -> Estimate:
-    """Bayes risk when w* is known: the likelihood ratio over where the signals may sit, on a fixed large sample.
+    """Bayes risk when w* is known: the likelihood ratio over where the signals may sit, on a fixed
+    large sample.
 
-    With a_i = <w*, x_i> the rule compares e_s(exp(a/σ²)) with e_s(exp(-a/σ²)), where e_s is the elementary symmetric
-    polynomial of degree s (a sum, for one signal).
+    With a_i = <w*, x_i> the rule compares e_s(exp(a/σ²)) with e_s(exp(-a/σ²)), where e_s is the
+    elementary symmetric polynomial of degree s (a sum, for one signal).
 
     >>> abs(bayes_risk(patches=1, noise=1.0).risk - 0.1587) < 1e-4
     True
@@ -57,7 +61,9 @@ def bayes_risk(patches: int, noise: float, signals: int = 1, rows: int = 100_000
     for start in range(0, rows, block):
         count = min(block, rows - start)
         a = noise * rng.standard_normal((count, patches))
-        a[:, :signals] += 1.0  # by symmetry the label is +1 and the signals sit in the first patches
+        a[:, :signals] += (
+            1.0  # by symmetry the label is +1 and the signals sit in the first patches
+        )
         gap = _log_symmetric(a / noise**2, signals) - _log_symmetric(-a / noise**2, signals)
         wrong += (gap < 0).sum() + 0.5 * (gap == 0).sum()
     risk = float(wrong / rows)
@@ -77,13 +83,16 @@ def _log_symmetric(logs: np.ndarray, degree: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=512)
-def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15, strength: float = 1.0) -> float:
-    """Risk R(k, σ, b) of the network Σ_i φ_b(<w*, x_i>) that already knows w*: the floor for every learner with this bias.
+def true_signal_risk(
+    patches: int, noise: float, bias: float, cells: int = 2**15, strength: float = 1.0
+) -> float:
+    """Risk R(k, σ, b) of the network Σ_i φ_b(<w*, x_i>) that already knows w*: the floor for every
+    learner with this bias.
 
     A unit filter whose alignment with w* is `strength` instead of 1 has the risk that this gives.
 
-    The distribution of the sum is computed exactly on a lattice (a k-fold convolution by FFT); the lattice error falls with
-    `cells`.
+    The distribution of the sum is computed exactly on a lattice (a k-fold convolution by FFT); the
+    lattice error falls with `cells`.
 
     >>> round(true_signal_risk(patches=1, noise=1.0, bias=0.0), 4)
     0.1587
@@ -93,14 +102,18 @@ def true_signal_risk(patches: int, noise: float, bias: float, cells: int = 2**15
     _check(patches, noise)
     check_number("the LSA activation", "bias", bias, low=0)
     check_number("true_signal_risk", "strength", strength, low=-1, high=1)
-    transform = np.fft.rfft(np.fft.ifftshift(_mass(patches, noise, bias, cells, strength))) * _others(patches, noise, bias, cells)
+    transform = np.fft.rfft(
+        np.fft.ifftshift(_mass(patches, noise, bias, cells, strength))
+    ) * _others(patches, noise, bias, cells)
     total = np.fft.fftshift(np.fft.irfft(transform, cells))
     return float(np.clip(total[: cells // 2].sum() + 0.5 * total[cells // 2], 0.0, 1.0))
 
 
 @functools.lru_cache(maxsize=16)
 def _others(patches: int, noise: float, bias: float, cells: int) -> np.ndarray:
-    """The transform of the sum over the patches without a signal, which searches need for one filter after another."""
+    """The transform of the sum over the patches without a signal, which searches need for one
+    filter after another.
+    """
     return np.fft.rfft(np.fft.ifftshift(_mass(patches, noise, bias, cells, 0.0))) ** (patches - 1)
 
 

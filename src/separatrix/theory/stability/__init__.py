@@ -1,6 +1,14 @@
-"""Flat minima and generalization: rates and the weighted path norm (Liang et al. and the two papers it builds on)."""
+"""Flat minima and generalization: rates and the weighted path norm (Liang et al.
 
-from separatrix.theory.stability.certificate import Certificate, half_tail_weight, path_certificate, tail_weight
+and the two papers it builds on).
+"""
+
+from separatrix.theory.stability.certificate import (
+    Certificate,
+    half_tail_weight,
+    path_certificate,
+    tail_weight,
+)
 from separatrix.theory.stability.rates import (
     Rate,
     ball_mixture,
@@ -13,6 +21,16 @@ from separatrix.theory.stability.rates import (
 )
 
 __all__ = [
-    "Certificate", "Rate", "ball_mixture", "flat_interpolation", "full_on_ball", "full_on_sphere", "half_tail_weight",
-    "path_certificate", "radial", "rates_for", "shared_on_sphere", "tail_weight",
-]  # fmt: skip
+    "Certificate",
+    "Rate",
+    "ball_mixture",
+    "flat_interpolation",
+    "full_on_ball",
+    "full_on_sphere",
+    "half_tail_weight",
+    "path_certificate",
+    "radial",
+    "rates_for",
+    "shared_on_sphere",
+    "tail_weight",
+]

@@ -1,15 +1,18 @@
-"""The weighted path norm of Neural Shattering (Theorem 3.2): what flatness promises about a network, checked on the network.
+"""The weighted path norm of Neural Shattering (Theorem 3.2): what flatness promises about a
+network, checked on the network.
 
-For a two-layer ReLU network f(x) = Σ_k v_k φ(w_k·x - b_k) + β and L = ½·MSE over n inputs of norm at most R,
+For a two-layer ReLU network f(x) = Σ_k v_k φ(w_k·x - b_k) + β and L = ½·MSE over n inputs of norm
+at most R,
 
     Σ_k |v_k| ‖w_k‖ g(w_k/‖w_k‖, b_k/‖w_k‖)  ≤  λ/2 - ½ + (R + 1)√(2L)
 
-with λ the largest eigenvalue of the Hessian, g(u, t) = min(g̃(u, t), g̃(-u, -t)) and, X being uniform over the training inputs,
+with λ the largest eigenvalue of the Hessian, g(u, t) = min(g̃(u, t), g̃(-u, -t)) and, X being
+uniform over the training inputs,
 
     g̃(u, t) = P(X·u > t)² · E[X·u - t | X·u > t] · √(1 + ‖E[X | X·u > t]‖²).
 
-For a shared local network with mean pooling the same proof goes through with X uniform over the n·L training patches. The -½ is the
-trained offset's share; without an offset it falls away.
+For a shared local network with mean pooling the same proof goes through with X uniform over the n·L
+training patches. The -½ is the trained offset's share; without an offset it falls away.
 """
 
 from typing import NamedTuple
@@ -24,7 +27,8 @@ def half_tail_weight(
     directions: Float[Array, "units span"],
     levels: Float[Array, " units"],
 ) -> Float[Array, " units"]:
-    """g̃(u, t) for every unit: how strongly the patches beyond the unit's threshold tie its size to the sharpness.
+    """g̃(u, t) for every unit: how strongly the patches beyond the unit's threshold tie its size to
+    the sharpness.
 
     >>> import jax.numpy as jnp
     >>> line = jnp.array([[-1.0], [1.0], [3.0], [5.0]])
@@ -53,7 +57,10 @@ def tail_weight(
     >>> float(tail_weight(line, jnp.full(4, 0.25), jnp.ones((1, 1)), jnp.array([6.0]))[0])  # nothing lies beyond 6
     0.0
     """
-    return jnp.minimum(half_tail_weight(patches, weight, directions, levels), half_tail_weight(patches, weight, -directions, -levels))
+    return jnp.minimum(
+        half_tail_weight(patches, weight, directions, levels),
+        half_tail_weight(patches, weight, -directions, -levels),
+    )
 
 
 class Certificate(NamedTuple):
@@ -84,10 +91,11 @@ def path_certificate(
     half_loss: Float[Array, ""],
     offset: bool = True,
 ) -> Certificate:
-    """Both sides of the bound for a network Σ_k v_k φ(w_k·x + b_k) (note the sign of the bias, which is this package's).
+    """Both sides of the bound for a network Σ_k v_k φ(w_k·x + b_k) (note the sign of the bias,
+    which is this package's).
 
-    `sharpness` and `half_loss` are those of ½·MSE; for MSE without the ½, halve both. `weight` are probabilities of the patches;
-    those of probability 0 are padding and count for nothing.
+    `sharpness` and `half_loss` are those of ½·MSE; for MSE without the ½, halve both. `weight` are
+    probabilities of the patches; those of probability 0 are padding and count for nothing.
 
     >>> import jax.numpy as jnp
     >>> x = jnp.array([[-1.0], [1.0]])

@@ -1,8 +1,9 @@
 """Rates at which the generalization gap of flat (stable) networks falls with the sample size.
 
-A rate is the exponent e of n^{-e}: constants and logarithms are not known here, so only slopes can be compared with measurements.
-Sources: Neural Shattering (arXiv 2506.20779), Data Geometry (arXiv 2510.18120), and Liang et al. (arXiv 2603.04807). The theorem
-texts of the last were not at hand: what was reconstructed from its abstract says so in `reconstruction`.
+A rate is the exponent e of n^{-e}: constants and logarithms are not known here, so only slopes can
+be compared with measurements. Sources: Neural Shattering (arXiv 2506.20779), Data Geometry (arXiv
+2510.18120), and Liang et al. (arXiv 2603.04807). The theorem texts of the last were not at hand:
+what was reconstructed from its abstract says so in `reconstruction`.
 """
 
 import dataclasses
@@ -21,10 +22,12 @@ LIANG = "Liang et al., arXiv 2603.04807"
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """Exponents of n in bounds on the gap of networks below the edge of stability, up to constants and logarithms.
+    """Exponents of n in bounds on the gap of networks below the edge of stability, up to constants
+    and logarithms.
 
-    `upper` is guaranteed for every flat network (gap ≲ n^{-upper}); `lower` cannot be beaten by all of them (gap ≳ n^{-lower} for
-    some); None where the papers have none. `reconstruction` marks formulas that were not read in the paper but rebuilt.
+    `upper` is guaranteed for every flat network (gap ≲ n^{-upper}); `lower` cannot be beaten by all
+    of them (gap ≳ n^{-lower} for some); None where the papers have none. `reconstruction` marks
+    formulas that were not read in the paper but rebuilt.
 
     >>> full_on_ball(8).value(1e4, "upper")
     0.6309573444801932
@@ -64,12 +67,18 @@ def full_on_ball(dimension: ArrayLike) -> Rate:
     """
     d = grid("full_on_ball", "dimension", dimension, low=1, whole=True)
     return Rate(
-        "fully connected", "the uniform ball", plain(1 / (2 * d + 4)), plain(2 / (d + 1)), SHATTERING, (Condition(BELOW_EDGE, None),)
+        "fully connected",
+        "the uniform ball",
+        plain(1 / (2 * d + 4)),
+        plain(2 / (d + 1)),
+        SHATTERING,
+        (Condition(BELOW_EDGE, None),),
     )
 
 
 def full_on_sphere() -> Rate:
-    """Fully connected networks on the sphere: flatness promises nothing, since flat networks interpolate (`flat_interpolation`).
+    """Fully connected networks on the sphere: flatness promises nothing, since flat networks
+    interpolate (`flat_interpolation`).
 
     >>> full_on_sphere().upper
     0.0
@@ -78,9 +87,11 @@ def full_on_sphere() -> Rate:
 
 
 def flat_interpolation(samples: ArrayLike, reach: ArrayLike) -> Values:
-    """The sharpness at which some fully connected network interpolates any n labels on the sphere: at most 1 + (D² + 2)/n.
+    """The sharpness at which some fully connected network interpolates any n labels on the sphere:
+    at most 1 + (D² + 2)/n.
 
-    `reach` is D, the largest label in absolute value. It is below the edge 2/η for every ordinary step size.
+    `reach` is D, the largest label in absolute value. It is below the edge 2/η for every ordinary
+    step size.
 
     >>> flat_interpolation(512, 3.0)
     1.021484375
@@ -91,19 +102,26 @@ def flat_interpolation(samples: ArrayLike, reach: ArrayLike) -> Values:
 
 
 def ball_mixture(patch: ArrayLike) -> Rate:
-    """Mixtures of m-dimensional balls in any ambient space: n^{-1/(2m+4)} — the intrinsic dimension counts.
+    """Mixtures of m-dimensional balls in any ambient space: n^{-1/(2m+4)} — the intrinsic dimension
+    counts.
 
     >>> ball_mixture(3).upper
     0.1
     """
     m = grid("ball_mixture", "patch", patch, low=1, whole=True)
     return Rate(
-        "fully connected", "a mixture of m-dimensional balls", plain(1 / (2 * m + 4)), None, GEOMETRY, (Condition(BELOW_EDGE, None),)
+        "fully connected",
+        "a mixture of m-dimensional balls",
+        plain(1 / (2 * m + 4)),
+        None,
+        GEOMETRY,
+        (Condition(BELOW_EDGE, None),),
     )
 
 
 def radial(dimension: ArrayLike, alpha: ArrayLike) -> Rate:
-    """Isotropic inputs whose mass near the boundary is of order α: P(|x| > 1 - ε) ~ ε^α (1 is the ball, 0 the sphere).
+    """Isotropic inputs whose mass near the boundary is of order α: P(|x| > 1 - ε) ~ ε^α (1 is the
+    ball, 0 the sphere).
 
     Upper n^{-α(d+3)/(2(d²+4αd+3α))}, lower n^{-2α/(d-1+2α)}.
 
@@ -118,13 +136,22 @@ def radial(dimension: ArrayLike, alpha: ArrayLike) -> Rate:
     with np.errstate(invalid="ignore"):  # 0/0 at d = 1, α = 0, where the sphere is two points
         lower = 2 * a / (d - 1 + 2 * a)
     lower = np.where((d == 1) & (a == 0), 0.0, lower)
-    return Rate("fully connected", "the radial family", plain(upper), plain(lower), GEOMETRY, (Condition(BELOW_EDGE, None),))
+    return Rate(
+        "fully connected",
+        "the radial family",
+        plain(upper),
+        plain(lower),
+        GEOMETRY,
+        (Condition(BELOW_EDGE, None),),
+    )
 
 
 def shared_on_sphere(patch: ArrayLike, dimension: ArrayLike) -> Rate:
-    """Shared local networks with receptive field m on the sphere of d dimensions: n^{-1/6 + O(m/d)}.
+    """Shared local networks with receptive field m on the sphere of d dimensions: n^{-1/6 +
+    O(m/d)}.
 
-    The paper's abstract gives the limit 1/6; the exponent (d-m)/(2(3d-m)), which has that limit, is a [reconstruction].
+    The paper's abstract gives the limit 1/6; the exponent (d-m)/(2(3d-m)), which has that limit, is
+    a [reconstruction].
 
     >>> rate = shared_on_sphere(10, 50)
     >>> round(rate.upper, 4), rate.reconstruction
@@ -136,12 +163,24 @@ def shared_on_sphere(patch: ArrayLike, dimension: ArrayLike) -> Rate:
     d = grid("shared_on_sphere", "dimension", dimension, low=1, whole=True)
     m = grid("shared_on_sphere", "patch", patch, low=1, high=d, whole=True)
     small: Any = flags(m <= d / 4)
-    conditions = (Condition(BELOW_EDGE, None), Condition("m is small against d (here taken as m ≤ d/4)", small))
-    return Rate("shared local", "the sphere", plain((d - m) / (2 * (3 * d - m))), None, LIANG, conditions, reconstruction=True)
+    conditions = (
+        Condition(BELOW_EDGE, None),
+        Condition("m is small against d (here taken as m ≤ d/4)", small),
+    )
+    return Rate(
+        "shared local",
+        "the sphere",
+        plain((d - m) / (2 * (3 * d - m))),
+        None,
+        LIANG,
+        conditions,
+        reconstruction=True,
+    )
 
 
 def rates_for(patch: int, dimension: int) -> tuple[Rate, ...]:
-    """Every rate that speaks of networks on the sphere (or the ball) of `dimension` with receptive fields of `patch`.
+    """Every rate that speaks of networks on the sphere (or the ball) of `dimension` with receptive
+    fields of `patch`.
 
     >>> [rate.reconstruction for rate in rates_for(10, 50)]
     [True, False, False]
