@@ -22,7 +22,10 @@ class CifarStudy(Study[CifarSettings]):
 
     name = "cifar"
     title = "Accuracy against the number of parameters"
-    summary = "CNN and FCN of depth 2, 4, 6 over widths on real images, with pixel-permuted controls (Figure 1)"
+    summary = (
+        "CNN and FCN of depth 2, 4, 6 over widths on real images, with pixel-permuted controls "
+        "(Figure 1)"
+    )
     claims = (CNN_AHEAD,)
     scales = SCALES
 
@@ -69,8 +72,8 @@ def _figure(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -> 
         )
     )
     caption = (
-        f"Test accuracy on {s.chosen_source()}, mean over seeds with 95 % intervals. The paper says: CNNs have a clear advantage over FCNs, "
-        "regardless of the number of parameters."
+        f"Test accuracy on {s.chosen_source()}, mean over seeds with 95 % intervals. The paper "
+        "says: CNNs have a clear advantage over FCNs, regardless of the number of parameters."
     )
     return Figure(
         "figure1",
@@ -125,14 +128,22 @@ def _notes(s: CifarSettings) -> tuple[Note, ...]:
         Note(
             "choices",
             "info",
-            f"What the paper does not say, and is chosen here: 3x3 filters that continue around the edges, mean pooling by 2, a readout for every "
-            f"position; RMSprop with rate {s.rate:g} and batches of {s.batch}, softmax cross-entropy; no augmentation. Rows are drawn independently from the "
-            "training images, so that an epoch is as many rows as there are images and not each image once. Depth counts layers with weights.",
+            "What the paper does not say, and is chosen here: 3x3 filters that continue around "
+            "the edges, mean pooling by 2, a readout for every position; RMSprop with rate "
+            f"{s.rate:g} and batches of {s.batch}, softmax cross-entropy; no augmentation. Rows "
+            "are drawn independently from the training images, so that an epoch is as many rows "
+            "as there are images and not each image once. Depth counts layers with weights.",
         )
     ]
-    said = "The comparison of the widest networks was added after a full-scale run with seed 7 had been looked at; all others were written before any."
+    said = (
+        "The comparison of the widest networks was added after a full-scale run with seed 7 had "
+        "been looked at; all others were written before any."
+    )
     notes.append(Note("chosen-after-looking", "info", said))
     if s.chosen_source() in EMBEDDED:
-        said = "These are embedded images, not CIFAR-10: real, but small and few; `separatrix data get cifar10` fetches CIFAR-10."
+        said = (
+            "These are embedded images, not CIFAR-10: real, but small and few; `separatrix data "
+            "get cifar10` fetches CIFAR-10."
+        )
         notes.append(Note("embedded-data", "warning", said))
     return tuple(notes)

@@ -12,7 +12,8 @@ from separatrix.studies.seeds import mean_over_seeds
 
 CNN_AHEAD = Claim(
     "malach.cifar.cnn-ahead",
-    "On CIFAR-10 convolutional networks are ahead of fully connected ones whatever the number of parameters.",
+    "On CIFAR-10 convolutional networks are ahead of fully connected ones whatever the number of "
+    "parameters.",
     "Figure 1, Section 1",
     "CIFAR-10; CNN and FCN of depth 2, 4 and 6 over several widths, 125 epochs, RMSprop",
 )
@@ -106,11 +107,21 @@ def cnn_ahead(s: CifarSettings, found: Mapping[Cell, Measured], chance: float) -
     ]
     for depth in s.depths if evidence else ():
         if (ends := widest(found, depth)) is not None:
-            words = f"CNN's accuracy with {ends[0]} parameters less the FCN's with {ends[1]}, depth {depth}"
+            words = (
+                f"CNN's accuracy with {ends[0]} parameters less the FCN's with {ends[1]}, depth "
+                f"{depth}"
+            )
             evidence.append(Evidence.of(words, mean_over_seeds(ends[2]), 0.0, constant=chance))
     if not evidence:
-        reason = "no CNN was measured whose number of parameters lies between those of two FCNs of its depth"
+        reason = (
+            "no CNN was measured whose number of parameters lies between those of two FCNs of "
+            "its depth"
+        )
         return Finding(CNN_AHEAD, "undecided", reason, not outside, (), outside)
     verdict = all_of(decide_above(each, 0.0) for each in evidence)
-    reason = "compared at equal depth and number of parameters, the FCN's accuracy interpolated between its widths, and the widest of both, to see whether parameters close the gap; paired by seed"
+    reason = (
+        "compared at equal depth and number of parameters, the FCN's accuracy interpolated "
+        "between its widths, and the widest of both, to see whether parameters close the gap; "
+        "paired by seed"
+    )
     return Finding(CNN_AHEAD, verdict, reason, not outside, tuple(evidence), outside)

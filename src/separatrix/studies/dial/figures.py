@@ -43,11 +43,16 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
                     if p is not None and (a := results.accuracy(p, permuted)) is not None
                 ]
                 if points:
-                    label = f"{depth} hidden layer{'s' if depth > 1 else ''}{', permuted pixels' if permuted else ''}"
+                    label = (
+                        f"{depth} hidden "
+                        f"layer{'s' if depth > 1 else ''}{', permuted pixels' if permuted else ''}"
+                    )
                     series.append(_series(label, points))
         caption = (
-            f"Test accuracy on {source} with all {s.all_labels(source)} labels, mean over seeds with 95 % intervals. From FCN to LCN units see a window only; from LCN to CNN "
-            f"windows share their weights. Networks of one depth have equally many hidden units. The best constant answer has {chance_of(s, source):.3f}."
+            f"Test accuracy on {source} with all {s.all_labels(source)} labels, mean over seeds "
+            "with 95 % intervals. From FCN to LCN units see a window only; from LCN to CNN "
+            "windows share their weights. Networks of one depth have equally many hidden units. "
+            f"The best constant answer has {chance_of(s, source):.3f}."
         )
         out.append(
             Figure(
@@ -80,7 +85,10 @@ def label_figures(s: DialSettings, results: Results) -> list[Figure]:
         series.append(
             Series("best constant answer", ends, (chance_of(s, source),) * 2, role="baseline")
         )
-        caption = f"One hidden layer on {source}; mean over seeds with 95 % intervals. The price of an accuracy is read where a line crosses the target."
+        caption = (
+            f"One hidden layer on {source}; mean over seeds with 95 % intervals. The price of an "
+            "accuracy is read where a line crosses the target."
+        )
         out.append(
             Figure(
                 f"labels-{source}",
@@ -116,8 +124,9 @@ def maps(s: DialSettings, results: Results) -> list[Heatmap]:
             ]
             title = f"{source}, {'permuted pixels' if permuted else 'pixels in order'}"
             caption = (
-                "Test accuracy with all labels and its 95 % interval, the higher the darker; one hidden layer, equally many units in every cell. Lower left "
-                f"the CNN, upper left the LCN, upper right the FCN. A field of {side} is the whole image."
+                "Test accuracy with all labels and its 95 % interval, the higher the darker; one "
+                "hidden layer, equally many units in every cell. Lower left the CNN, upper left "
+                f"the LCN, upper right the FCN. A field of {side} is the whole image."
             )
             out.append(
                 Heatmap(

@@ -30,7 +30,10 @@ class DialStudy(Study[DialSettings]):
 
     name = "dial"
     title = "The dial on images: how much is locality, how much is sharing?"
-    summary = "Accuracy and labels from FCN through LCN to CNN over receptive field and weight sharing, on real images and on permuted pixels"
+    summary = (
+        "Accuracy and labels from FCN through LCN to CNN over receptive field and weight "
+        "sharing, on real images and on permuted pixels"
+    )
     claims = CLAIMS
     scales = SCALES
 
@@ -75,24 +78,32 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
         Note(
             "networks",
             "info",
-            f"Every network has {s.filters} units at every window in each hidden layer, a bias each, ReLU, a trained readout of every unit and no pooling; windows "
-            "continue around the edge. So places of the dial differ in what a unit sees and in which units share weights, and in nothing else; parameters and operations "
-            "differ and stand in the table. Adam, softmax cross-entropy, no augmentation.",
+            f"Every network has {s.filters} units at every window in each hidden layer, a bias "
+            "each, ReLU, a trained readout of every unit and no pooling; windows continue around "
+            "the edge. So places of the dial differ in what a unit sees and in which units share "
+            "weights, and in nothing else; parameters and operations differ and stand in the "
+            "table. Adam, softmax cross-entropy, no augmentation.",
         ),
         Note(
             "tuning",
             "info",
-            f"Every place had the same {len(s.rates)} rates with {s.tune_seeds} seeds, on pixels in order and on permuted ones each, judged by the accuracy on "
-            f"training images that no result trains or tests on (one of four, or of ten where there are many). The rate is the best one's; training stops at its last of {s.times} moments "
-            "that is as good as its best, up to the error of so many images. The FCN, to which both orders of pixels are the same data, has one recipe for both. Fewer labels use the "
-            "recipe of all labels. How moments are chosen, how many images are kept apart, the rates of the quick scale and the FCN's common recipe were settled after looking at runs of the quick scale with the "
-            "default seed, in one of which sharing-pays was refuted.",
+            f"Every place had the same {len(s.rates)} rates with {s.tune_seeds} seeds, on pixels "
+            "in order and on permuted ones each, judged by the accuracy on training images that "
+            "no result trains or tests on (one of four, or of ten where there are many). The "
+            f"rate is the best one's; training stops at its last of {s.times} moments that is as "
+            "good as its best, up to the error of so many images. The FCN, to which both orders "
+            "of pixels are the same data, has one recipe for both. Fewer labels use the recipe "
+            "of all labels. How moments are chosen, how many images are kept apart, the rates of "
+            "the quick scale and the FCN's common recipe were settled after looking at runs of "
+            "the quick scale with the default seed, in one of which sharing-pays was refuted.",
         ),
         Note(
             "intervals",
             "info",
-            f"Intervals are over seeds: the labelled images, the order of pixels, the start and the batches. All networks are tested on the same {s.test} images, and the error that "
-            "these bring is not in the intervals; in differences of networks most of it cancels.",
+            "Intervals are over seeds: the labelled images, the order of pixels, the start and "
+            f"the batches. All networks are tested on the same {s.test} images, and the error "
+            "that these bring is not in the intervals; in differences of networks most of it "
+            "cancels.",
         ),
     ]
     edges = [
@@ -104,7 +115,8 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
         told = ", ".join(
             sorted(
                 {
-                    f"{c.place.name or f'field {c.place.field}, groups {c.place.groups}'} ({c.place.source}, depth {c.place.depth})"
+                    f"{c.place.name or f'field {c.place.field}, groups {c.place.groups}'} "
+                    f"({c.place.source}, depth {c.place.depth})"
                     for c in edges
                 }
             )
@@ -113,11 +125,15 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
             Note(
                 "edge-of-grid",
                 "warning",
-                f"The best rate lies at an end of the rates tried, so that a better one may lie beyond, for: {told}.",
+                "The best rate lies at an end of the rates tried, so that a better one may lie "
+                f"beyond, for: {told}.",
             )
         )
     small = [name for name in s.chosen_sources() if name in EMBEDDED]
     if small:
-        said = f"These are embedded images ({', '.join(small)}): real, but small and few; `separatrix data get cifar10` and `mnist` fetch larger ones."
+        said = (
+            f"These are embedded images ({', '.join(small)}): real, but small and few; "
+            "`separatrix data get cifar10` and `mnist` fetch larger ones."
+        )
         out.append(Note("embedded-data", "warning", said))
     return tuple(out)

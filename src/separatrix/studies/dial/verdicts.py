@@ -13,30 +13,35 @@ from separatrix.studies.dial.trials import Results
 from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
 
 CONDITIONS = (
-    "the paper proves its bounds for a task of its own and asks what becomes of them on images (next check 3: a map over receptive field and sharing on "
-    "CIFAR-10); networks of equal depth with equally many hidden units, tuned with equal effort"
+    "the paper proves its bounds for a task of its own and asks what becomes of them on images "
+    "(next check 3: a map over receptive field and sharing on CIFAR-10); networks of equal depth "
+    "with equally many hidden units, tuned with equal effort"
 )
 LOCALITY = Claim(
     "lahoti.dial.locality-pays",
-    "On images, and at every depth tried, the locally connected network is ahead of the fully connected one.",
+    "On images, and at every depth tried, the locally connected network is ahead of the fully "
+    "connected one.",
     "abstract: locality alone separates LCN from FCN; asked here of images",
     CONDITIONS,
 )
 SHARING = Claim(
     "lahoti.dial.sharing-pays",
-    "On images, and at every depth tried, the convolutional network is ahead of the locally connected one.",
+    "On images, and at every depth tried, the convolutional network is ahead of the locally "
+    "connected one.",
     "abstract: weight sharing separates CNN from LCN; asked here of images",
     CONDITIONS,
 )
 LOSES = Claim(
     "lahoti.dial.permuted-loses-locality",
-    "When the pixels of all images are reordered by one permutation, locality is worth less than before.",
+    "When the pixels of all images are reordered by one permutation, locality is worth less than "
+    "before.",
     "Malach & Shalev-Shwartz, Section 5, hide the order of bits; asked here of images",
     CONDITIONS,
 )
 INDIFFERENT = Claim(
     "lahoti.dial.permuted-fcn-indifferent",
-    "The fully connected network does not notice that permutation: its accuracy stays within the margin.",
+    "The fully connected network does not notice that permutation: its accuracy stays within the "
+    "margin.",
     "symmetry: its initial weights and its optimizer treat all coordinates alike",
     CONDITIONS,
 )
@@ -56,7 +61,10 @@ def findings(s: DialSettings, results: Results) -> list[Finding]:
         (INDIFFERENT, lambda: _indifferent(s, results)),
     )
     if not results.complete(s):
-        reason = "at no data set and depth were all three networks measured on pixels in order and on permuted ones"
+        reason = (
+            "at no data set and depth were all three networks measured on pixels in order and on "
+            "permuted ones"
+        )
         return [Finding(claim, "undecided", reason, None) for claim, _ in judges]
     return [judge() for _, judge in judges]
 
@@ -86,14 +94,18 @@ def _pays(s: DialSettings, results: Results, claim: Claim, better: str, worse: s
         )
     extra = [
         Evidence.of(
-            f"{source}: labels of the {worse} over those of the {better} at accuracy {s.accuracy_target(source):g}",
+            f"{source}: labels of the {worse} over those of the {better} at accuracy "
+            f"{s.accuracy_target(source):g}",
             ratio,
             1.0,
         )
         for source in s.chosen_sources()
         if (ratio := label_gap(s, results, source, worse, better)) is not None
     ]
-    reason = f"judged on accuracies with all labels at {_told(where)}, paired by seed, intervals widened for their number; what it saves in labels is told beside"
+    reason = (
+        f"judged on accuracies with all labels at {_told(where)}, paired by seed, intervals "
+        "widened for their number; what it saves in labels is told beside"
+    )
     return _finding(
         s, claim, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *extra]
     )
@@ -109,7 +121,8 @@ def _loses(s: DialSettings, results: Results) -> Finding:
         lost = gap_over_seeds(plain, permuted, level_for(len(where)))
         judged.append(
             Evidence.of(
-                f"{source}, depth {depth}: LCN less FCN on pixels in order, less the same on permuted ones",
+                f"{source}, depth {depth}: LCN less FCN on pixels in order, less the same on "
+                "permuted ones",
                 lost,
                 0.0,
             )
@@ -122,8 +135,9 @@ def _loses(s: DialSettings, results: Results) -> Finding:
             )
         )
     reason = (
-        f"judged at {_told(where)}: by how much the LCN's lead over the FCN is smaller on permuted pixels (other seeds' rows, so not paired), intervals "
-        "widened for their number; a lead that remains is not the locality of images"
+        f"judged at {_told(where)}: by how much the LCN's lead over the FCN is smaller on "
+        "permuted pixels (other seeds' rows, so not paired), intervals widened for their number; "
+        "a lead that remains is not the locality of images"
     )
     return _finding(
         s, LOSES, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *beside]
@@ -146,13 +160,17 @@ def _indifferent(s: DialSettings, results: Results) -> Finding:
         verdicts.append("supported" if inside else "refuted" if outside else "undecided")
         evidence.append(
             Evidence.of(
-                f"{source}, depth {depth}: FCN's accuracy on permuted pixels less that on pixels in order",
+                f"{source}, depth {depth}: FCN's accuracy on permuted pixels less that on pixels "
+                "in order",
                 gap,
                 0.0,
                 margin=s.margin,
             )
         )
-    reason = f"judged at {_told(where)}: supported where the whole interval lies within ±{s.margin:g}, refuted where it lies outside; intervals widened for their number"
+    reason = (
+        f"judged at {_told(where)}: supported where the whole interval lies within ±{s.margin:g}, "
+        "refuted where it lies outside; intervals widened for their number"
+    )
     return _finding(s, INDIFFERENT, where, verdicts, reason, evidence)
 
 

@@ -15,12 +15,14 @@ PAPER = {
     "centre": (
         "figure3",
         "Parity of the three central digits",
-        "The paper says: the CNN and the LCN perform well for every n, the LCN better; the FCN degrades and is at chance at n = 19.",
+        "The paper says: the CNN and the LCN perform well for every n, the LCN better; the FCN "
+        "degrades and is at chance at n = 19.",
     ),
     "ends": (
         "figure4",
         "Parity of the first, middle and last digit",
-        "The paper says: for small n the FCN is much better than the CNN and the LCN; for large n all are poor. At n = 3 both labels are the same.",
+        "The paper says: for small n the FCN is much better than the CNN and the LCN; for large "
+        "n all are poor. At n = 3 both labels are the same.",
     ),
 }
 
@@ -137,7 +139,10 @@ def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
         rows.append((variation or "as stated", what, *(_verdict(each) for each in judged)))
     names = tuple(each.claim.id.removeprefix("malach.digits.") for each in findings(s, results))
     lengths = ", ".join(map(str, s.variation_digits))
-    title = f"How the claims move with what the paper does not say (n = {lengths} only; first evidence with its 95 % interval)"
+    title = (
+        f"How the claims move with what the paper does not say (n = {lengths} only; first "
+        "evidence with its 95 % interval)"
+    )
     return TableData("sensitivity", title, ("choice", "what it is", *names), tuple(rows))
 
 

@@ -27,7 +27,10 @@ class DigitsStudy(Study[DigitsSettings]):
 
     name = "digits"
     title = "Sequences of digits: local networks and far-apart digits"
-    summary = "Parity of three digits of a sequence against its length, side by side (Figure 3) or far apart (Figure 4), on real digits"
+    summary = (
+        "Parity of three digits of a sequence against its length, side by side (Figure 3) or far "
+        "apart (Figure 4), on real digits"
+    )
     claims = CLAIMS
     scales = SCALES
 
@@ -49,23 +52,28 @@ def _notes(s: DigitsSettings) -> tuple[Note, ...]:
         Note(
             "choices",
             "info",
-            f"What the paper does not say, and is chosen here: {s.sequences} sequences an epoch; windows move by {s.stride} pixels; digits "
-            f"are cropped '{s.crop}' and resized by averaging over areas; grey levels are scaled '{s.scaling}'; logistic loss, AdaDelta with rate "
-            f"{s.rate:g}, batches of {s.batch}; He's initialisation. Stride, crop, the loss, the rate and the batch are those of a prototype whose "
-            "results had been seen; the sizes of the quick scale were set after looking at runs of it, so that its networks learn in its time.",
+            f"What the paper does not say, and is chosen here: {s.sequences} sequences an epoch; "
+            f"windows move by {s.stride} pixels; digits are cropped '{s.crop}' and resized by "
+            f"averaging over areas; grey levels are scaled '{s.scaling}'; logistic loss, AdaDelta "
+            f"with rate {s.rate:g}, batches of {s.batch}; He's initialisation. Stride, crop, the "
+            "loss, the rate and the batch are those of a prototype whose results had been seen; "
+            "the sizes of the quick scale were set after looking at runs of it, so that its "
+            "networks learn in its time.",
         ),
         Note(
             "chosen-after-looking",
             "info",
-            "The full scale had 5 seeds until a run with seed 4 left it open whether the FCN is at chance at n = 19 (accuracy .49 to .55); it has 8 since. "
-            "Nothing else was changed after that run.",
+            "The full scale had 5 seeds until a run with seed 4 left it open whether the FCN is "
+            "at chance at n = 19 (accuracy .49 to .55); it has 8 since. Nothing else was changed "
+            "after that run.",
         ),
         Note(
             "shuffling",
             "info",
-            "Each sequence is drawn afresh, its digits independently of each other; the paper permutes the digits of the training set in each epoch. "
-            "The difference is how often a digit is used in an epoch: equally often there, with a Poisson-like spread here. Test sequences are made "
-            "of test digits only.",
+            "Each sequence is drawn afresh, its digits independently of each other; the paper "
+            "permutes the digits of the training set in each epoch. The difference is how often "
+            "a digit is used in an epoch: equally often there, with a Poisson-like spread here. "
+            "Test sequences are made of test digits only.",
         ),
     ]
     if source in EMBEDDED:
@@ -73,7 +81,8 @@ def _notes(s: DigitsSettings) -> tuple[Note, ...]:
             Note(
                 "embedded-data",
                 "warning",
-                "These are the embedded 8x8 digits, not MNIST: real, but few (1297 for training) and coarse; `separatrix data get mnist` fetches MNIST.",
+                "These are the embedded 8x8 digits, not MNIST: real, but few (1297 for training) "
+                "and coarse; `separatrix data get mnist` fetches MNIST.",
             )
         )
     return tuple(notes)

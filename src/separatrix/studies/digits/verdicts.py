@@ -66,13 +66,17 @@ def _local(results: Results) -> Judged:
             left = gap_over_seeds(_above(results, "centre", name, n), KEPT * first)
             evidence.append(
                 Evidence.of(
-                    f"{name}: accuracy above chance at n = {n}, less half of that at n = {sizes[0]}",
+                    f"{name}: accuracy above chance at n = {n}, less half of that at n = "
+                    f"{sizes[0]}",
                     left,
                     0.0,
                 )
             )
             verdicts.append(decide_above(left, 0.0))
-    reason = f"holding means keeping at least half of the advantage over chance that the network has at n = {sizes[0]}, up to n = {sizes[-1]}"
+    reason = (
+        "holding means keeping at least half of the advantage over chance that the network has "
+        f"at n = {sizes[0]}, up to n = {sizes[-1]}"
+    )
     return LOCAL_HOLD, all_of(verdicts), reason, tuple(evidence)
 
 
@@ -92,7 +96,8 @@ def _fcn(results: Results) -> Judged:
     return (
         FCN_CHANCE,
         verdict,
-        f"judged at n = {large[0]}; chance means at most {NEAR_CHANCE:g} above the best constant answer",
+        f"judged at n = {large[0]}; chance means at most {NEAR_CHANCE:g} above the best constant "
+        "answer",
         (judged, *(each for each in evidence if each is not judged)),
     )
 
@@ -103,7 +108,8 @@ def _ahead(results: Results) -> Judged:
         return (
             LCN_AHEAD,
             "undecided",
-            "no length above 3 was measured (at 3 there is one window, and the networks are the same)",
+            "no length above 3 was measured (at 3 there is one window, and the networks are the "
+            "same)",
             (),
         )
     gaps = {n: _gap(results, "centre", "LCN", "CNN", n) for n in sizes}
@@ -137,7 +143,10 @@ def _ends_small(results: Results) -> Judged:
         Evidence.of(f"FCN's accuracy less the {name}'s at n = {n}", gap, 0.0)
         for name, gap in gaps.items()
     )
-    reason = f"judged at n = {n}, the smallest at which the three digits do not fit one window, paired by seed"
+    reason = (
+        f"judged at n = {n}, the smallest at which the three digits do not fit one window, paired "
+        "by seed"
+    )
     return ENDS_FCN, all_of(decide_above(gap, 0.0) for gap in gaps.values()), reason, evidence
 
 

@@ -78,7 +78,10 @@ class PatternReadout(Study[PatternReadoutSettings]):
 
     name = "pattern-readout"
     title = "Lemma 6: after a random first layer, k-patterns are linear"
-    summary = "The explicit readout of Lemma 6 on random filters: equality on all 2^n inputs, its norm, and how often a draw allows it"
+    summary = (
+        "The explicit readout of Lemma 6 on random filters: equality on all 2^n inputs, its "
+        "norm, and how often a draw allows it"
+    )
     claims = (CLAIM_EXACT, CLAIM_NORM, CLAIM_COVERAGE)
     scales = {  # noqa: RUF012
         "quick": PatternReadoutSettings(),
@@ -112,7 +115,8 @@ class PatternReadout(Study[PatternReadoutSettings]):
             Finding(
                 CLAIM_EXACT,
                 exact,
-                f"largest |h(x) - f(x)| over {checked} checked patterns, all 2^{s.bits} inputs each: {worst:.2g}",
+                f"largest |h(x) - f(x)| over {checked} checked patterns, all 2^{s.bits} inputs "
+                f"each: {worst:.2g}",
                 True,
                 (
                     Evidence(
@@ -130,7 +134,8 @@ class PatternReadout(Study[PatternReadoutSettings]):
             Finding(
                 CLAIM_NORM,
                 norm,
-                f"largest norm over its bound, in {balanced} draws whose patterns are all covered as the lemma wants: {ratio:.3f}",
+                f"largest norm over its bound, in {balanced} draws whose patterns are all covered "
+                f"as the lemma wants: {ratio:.3f}",
                 True,
                 (
                     Evidence(
@@ -169,8 +174,9 @@ class PatternReadout(Study[PatternReadoutSettings]):
         note = Note(
             "coverage",
             "info",
-            "A draw fails when some sign pattern has fewer than q·2^(-k-1) filters. The exact multinomial probability and the paper's "
-            "Chernoff bound stand beside the measured share.",
+            "A draw fails when some sign pattern has fewer than q·2^(-k-1) filters. The exact "
+            "multinomial probability and the paper's Chernoff bound stand beside the measured "
+            "share.",
         )
         return Outcome(findings, self._figures(s, lab), (self._table(rows, failures),), (note,))
 
@@ -234,7 +240,10 @@ class PatternReadout(Study[PatternReadoutSettings]):
                 f"δ = {s.delta:g}", (counts[0], counts[-1]), (s.delta, s.delta), role="baseline"
             ),
         )
-        caption = f"Probability that a draw of q filters leaves some of the 2^{window} sign patterns with fewer than half their share."
+        caption = (
+            f"Probability that a draw of q filters leaves some of the 2^{window} sign patterns "
+            "with fewer than half their share."
+        )
         return (
             Figure(
                 "coverage",

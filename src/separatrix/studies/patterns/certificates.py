@@ -165,7 +165,10 @@ def _promise(name: str, claim: Claim, found: list[dict[str, Any]]) -> Finding:
     sizes = ", ".join(
         f"n = {c['bits']}, k = {c['window']}, q = {c['filters']}, T = {c['steps']}" for c in found
     )
-    reason = f"{broken} of {checked} checked steps of {seeds} runs break it; the left side is at most {worst:.3g} of the right one ({sizes})"
+    reason = (
+        f"{broken} of {checked} checked steps of {seeds} runs break it; the left side is at most "
+        f"{worst:.3g} of the right one ({sizes})"
+    )
     evidence = Evidence(
         "largest left side / right side",
         worst,
@@ -188,7 +191,8 @@ def _theorem4(s: PatternsSettings, found: list[dict[str, Any]]) -> Finding:
         label = f"average loss, n = {config['bits']}, k = {config['window']}"
         evidence.append(Evidence.of(label, average, config["bound"], zero_network=1.0))
         words.append(
-            f"n = {config['bits']}: {average} against {config['bound']:.3g}{' (vacuous)' if config['vacuous'] else ''}"
+            f"n = {config['bits']}: {average} against "
+            f"{config['bound']:.3g}{' (vacuous)' if config['vacuous'] else ''}"
         )
     if not telling:
         reason = (
@@ -247,12 +251,17 @@ def vacuity(s: PatternsSettings) -> Finding:
     within = [row["bits"] for row in rows if row["operations"] <= s.work_limit]
     clean = bool(beyond) and bool(within) and max(within) < min(beyond)
     if first is None:
-        reason = f"every n up to {rows[-1]['bits']} has a bound below 1 within {s.work_limit:.0e} operations"
+        reason = (
+            f"every n up to {rows[-1]['bits']} has a bound below 1 within {s.work_limit:.0e} "
+            "operations"
+        )
         return Finding(claims.VACUOUS, "refuted" if within else "undecided", reason, True)
     row = next(row for row in rows if row["bits"] == first)
     reason = (
-        f"within {s.work_limit:.0e} operations the bound can be below 1 for n up to {max(within, default=0)} of the n looked at; at n = {first} "
-        f"the cheapest such run has q = {row['filters']:.2g} filters, T = {row['steps']:.2g} steps, {row['operations']:.2g} operations"
+        f"within {s.work_limit:.0e} operations the bound can be below 1 for n up to "
+        f"{max(within, default=0)} of the n looked at; at n = {first} the cheapest such run has q "
+        f"= {row['filters']:.2g} filters, T = {row['steps']:.2g} steps, {row['operations']:.2g} "
+        "operations"
     )
     verdict: Verdict = "supported" if clean else "refuted"
     evidence = Evidence(

@@ -75,8 +75,9 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
         if not series:
             continue
         caption = (
-            f"Median over {s.seeds} seeds with 95 % intervals from order statistics (upper ends are missing where seeds were cut off); the "
-            f"target is {1 - s.target:.0%} accuracy at k = ⌈log2 n⌉ with {s.batch} fresh rows a step and a rate tuned on other seeds."
+            f"Median over {s.seeds} seeds with 95 % intervals from order statistics (upper ends "
+            f"are missing where seeds were cut off); the target is {1 - s.target:.0%} accuracy at "
+            f"k = ⌈log2 n⌉ with {s.batch} fresh rows a step and a rate tuned on other seeds."
         )
         title = f"Steps to {1 - s.target:.0%} accuracy ({optimizer})"
         figures.append(
@@ -103,7 +104,10 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
         if lines:
             ends = (min(s.sizes), max(s.sizes))
             lines.append(Series("equal", ends, (1.0, 1.0), role="baseline"))
-            caption = "Ratio of medians with 95 % bootstrap intervals; one-sided where seeds were cut off. Above 1 the CNN is cheaper."
+            caption = (
+                "Ratio of medians with 95 % bootstrap intervals; one-sided where seeds were cut "
+                "off. Above 1 the CNN is cheaper."
+            )
             title = f"What the FCN needs over what the CNN needs ({optimizer})"
             figures.append(
                 Figure(
@@ -290,21 +294,25 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
         Note(
             "tuning",
             "info",
-            f"Learning rates were chosen for every case from one grid an optimizer ({grids}) on {s.tuning_seeds} seeds that the results "
-            f"never see: most seeds at the target, then the fewest steps (the FCN on permuted bits takes its rate on ordered ones). Chosen: {chosen or 'none yet'}.",
+            f"Learning rates were chosen for every case from one grid an optimizer ({grids}) on "
+            f"{s.tuning_seeds} seeds that the results never see: most seeds at the target, then "
+            "the fewest steps (the FCN on permuted bits takes its rate on ordered ones). Chosen: "
+            f"{chosen or 'none yet'}.",
         ),
         Note(
             "networks",
             "info",
-            f"All networks have {s.filters} filters (units), ReLU, hinge loss and batches of {s.batch}; at equal filters the CNN and the FCN "
-            "have equally many parameters, q(n+2), and the LCN (n-k+1)·q·(k+2).",
+            f"All networks have {s.filters} filters (units), ReLU, hinge loss and batches of "
+            f"{s.batch}; at equal filters the CNN and the FCN have equally many parameters, "
+            "q(n+2), and the LCN (n-k+1)·q·(k+2).",
         ),
         Note(
             "resolution",
             "info",
-            f"Accuracy is looked at {s.times} times, spaced evenly in log steps, on {s.test} fresh rows; intervals take the look before the "
-            "target as the lower end. A run that used up its steps counts as needing at least those. Seconds include the looks, and on a GPU "
-            "are a batch's shared among its trials.",
+            f"Accuracy is looked at {s.times} times, spaced evenly in log steps, on {s.test} "
+            "fresh rows; intervals take the look before the target as the lower end. A run that "
+            "used up its steps counts as needing at least those. Seconds include the looks, and "
+            "on a GPU are a batch's shared among its trials.",
         ),
     ]
     edges = [
@@ -313,7 +321,10 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
         if rate in (min(rates_of(s, case)), max(rates_of(s, case)))
     ]
     if edges:
-        text = f"The chosen rate lies at the edge of the grid, so a better one may lie beyond, for {'; '.join(edges)}."
+        text = (
+            "The chosen rate lies at the edge of the grid, so a better one may lie beyond, for "
+            f"{'; '.join(edges)}."
+        )
         notes.append(Note("rate-at-edge", "warning", text))
     return notes + _currency_notes(s, learned)
 
@@ -332,6 +343,9 @@ def _currency_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
                 growing.append(f"{currency} {shown(slope)}")
                 largest.append(f"{currency} {shown(ratio)}")
         if growing:
-            text = f"With {optimizer} the FCN/CNN ratio grows like n to the power: {'; '.join(growing)}. At n = {last} it is: {'; '.join(largest)}."
+            text = (
+                f"With {optimizer} the FCN/CNN ratio grows like n to the power: "
+                f"{'; '.join(growing)}. At n = {last} it is: {'; '.join(largest)}."
+            )
             notes.append(Note("currency", "info", text))
     return notes

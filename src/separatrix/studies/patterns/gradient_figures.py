@@ -39,7 +39,10 @@ def _signals(name: str, rows: list[dict[str, Any]]) -> Figure:
     series.append(
         Series("max(n-k+1, k+1)/C(n,k)", sizes, tuple(row["sharper"] for row in rows), role="law")
     )
-    caption = "Exact population gradients with u = 1; means over draws of units with 95 % intervals (no width where all draws agree)."
+    caption = (
+        "Exact population gradients with u = 1; means over draws of units with 95 % intervals "
+        "(no width where all draws agree)."
+    )
     place = name if "k =" in name else f"{name}, k = ⌈log2 n⌉"
     slug = name.replace(", ", "-").replace(" = ", "")
     return Figure(
@@ -64,7 +67,10 @@ def _crossing_figure(found: dict[str, list[dict[str, Any]]]) -> Figure:
         )
     sizes = [row["bits"] for rows in found.values() for row in rows]
     series.append(Series("equal", (min(sizes), max(sizes)), (1.0, 1.0), role="baseline"))
-    caption = "The ratio of means; with |h| ≤ 1 the CNN's readout is 1/(q(n-k+1)) and the FCN's 1/q, which favours the FCN by (n-k+1)²."
+    caption = (
+        "The ratio of means; with |h| ≤ 1 the CNN's readout is 1/(q(n-k+1)) and the FCN's 1/q, "
+        "which favours the FCN by (n-k+1)²."
+    )
     return Figure(
         "gradient-ratio",
         "The FCN's signal over the CNN's, under both conventions",

@@ -168,8 +168,8 @@ def _below(
     evidence = Evidence(name, mean, low, high, row[signal]["draws"], 0.95, method, 1.0)
     sizes = sorted({row["bits"] for rows in found.values() for row in rows})
     reason = (
-        f"exact gradients at n = {sizes[0]} … {sizes[-1]}, {len(verdicts)} cases: the upper end of the interval is at most {share:.2g} of "
-        "the bound"
+        f"exact gradients at n = {sizes[0]} … {sizes[-1]}, {len(verdicts)} cases: the upper end "
+        f"of the interval is at most {share:.2g} of the bound"
     )
     return Finding(claim, all_of(verdicts), reason, True, (evidence,))
 
@@ -179,7 +179,10 @@ def _identity(rows: list[dict[str, Any]]) -> Finding:
     count = sum(row["supports"] for row in rows)
     verdict: Verdict = "supported" if worst <= IDENTITY_ERROR else "refuted"
     sizes = ", ".join(f"({n}, {k})" for n, k in IDENTITY_SIZES)
-    reason = f"largest relative error {worst:.1e} over {count} supports at (n, k) = {sizes}, three activations, both layers"
+    reason = (
+        f"largest relative error {worst:.1e} over {count} supports at (n, k) = {sizes}, three "
+        "activations, both layers"
+    )
     evidence = Evidence(
         "largest relative error",
         worst,
@@ -269,8 +272,8 @@ def _superpolynomial(found: dict[str, list[dict[str, Any]]]) -> Finding:
         ends = {signal: local_exponents(rows, signal) for signal in ("full", "shared")}
         if ends["full"]:
             words.append(
-                f"{family}: the FCN's local exponent goes from {ends['full'][0]:.1f} to {ends['full'][-1]:.1f}, the CNN's is at most "
-                f"{max(ends['shared']):.1f}"
+                f"{family}: the FCN's local exponent goes from {ends['full'][0]:.1f} to "
+                f"{ends['full'][-1]:.1f}, the CNN's is at most {max(ends['shared']):.1f}"
             )
     if len(next(iter(found.values()))) < 4:
         return Finding(

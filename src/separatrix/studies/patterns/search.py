@@ -108,8 +108,9 @@ def search_finding(found: list[list[dict[str, Any]]]) -> Finding:
     last = searched[-1]
     ratio = mean_interval([row["junta_rows"] / row["window_rows"] for row in last])
     reason = (
-        f"sets over windows: {counts[0][1]:.3g} at n = {counts[0][0]}, {counts[-1][1]:.3g} at n = {counts[-1][0]}, a local exponent from "
-        f"{exponents[0]:.1f} to {exponents[-1]:.1f}; rows read: junta/window {ratio} at n = {last[0]['bits']}, growing like n to the {slopes}; "
+        f"sets over windows: {counts[0][1]:.3g} at n = {counts[0][0]}, {counts[-1][1]:.3g} at n = "
+        f"{counts[-1][0]}, a local exponent from {exponents[0]:.1f} to {exponents[-1]:.1f}; rows "
+        f"read: junta/window {ratio} at n = {last[0]['bits']}, growing like n to the {slopes}; "
         f"{'both found the bits in every repetition' if right else 'some repetition did not find the bits'}"
     )
     power = float(
@@ -256,8 +257,10 @@ def expressivity_notes(s: PatternsSettings) -> tuple[Note, ...]:
         Note(
             "expressivity",
             "info",
-            "When the k bits do not all lie in one window, the parity has correlation exactly 0 with every function of one window, so with "
-            "every CNN or LCN of this field: its hinge loss is at least E[1 - y·h] = 1, that of the network that is zero, whatever its width. "
-            f"A random order leaves the bits in one window with probability (n-k+1)/C(n,k): {chances}.",
+            "When the k bits do not all lie in one window, the parity has correlation exactly 0 "
+            "with every function of one window, so with every CNN or LCN of this field: its "
+            "hinge loss is at least E[1 - y·h] = 1, that of the network that is zero, whatever "
+            "its width. A random order leaves the bits in one window with probability "
+            f"(n-k+1)/C(n,k): {chances}.",
         ),
     )

@@ -44,7 +44,10 @@ class Patterns(Study[PatternsSettings]):
 
     name = "patterns"
     title = "k-patterns: what convolutional networks learn and fully connected ones do not"
-    summary = "Theorem 4's proof on real runs, Theorem 12's exact gradients, steps to learn against n, search with unknown order"
+    summary = (
+        "Theorem 4's proof on real runs, Theorem 12's exact gradients, steps to learn against n, "
+        "search with unknown order"
+    )
     claims = CLAIMS
     scales = SCALES
 
@@ -94,16 +97,21 @@ def _recipe(s: PatternsSettings) -> tuple[Note, ...]:
         Note(
             "chosen-after-looking",
             "info",
-            "Settled after results with the default seed had been seen: the convention |h| <= 1 beside |u| = 1 (added when the latter did not show the "
-            "crossing near n = 32 that the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a clipped unit's signal "
-            "vanishes), parts of the tuning of rates, judging the search gap by rows read instead of seconds, and, at full scale, the caps on steps, "
-            "the lowest Adam rate and the number of seeds with which the FCN is compared on ordered and permuted bits.",
+            "Settled after results with the default seed had been seen: the convention |h| <= 1 "
+            "beside |u| = 1 (added when the latter did not show the crossing near n = 32 that "
+            "the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a "
+            "clipped unit's signal vanishes), parts of the tuning of rates, judging the search "
+            "gap by rows read instead of seconds, and, at full scale, the caps on steps, the "
+            "lowest Adam rate and the number of seeds with which the FCN is compared on ordered "
+            "and permuted bits.",
         ),
         Note(
             "recipe",
             "info",
-            f"Theorem 4 needs a bounded activation, so its runs use the clipped ReLU min(max(z, 0), {s.ceiling:g}); at the start features are "
-            "at most 1/k and nothing is clipped. Filters that begin equal stay equal, so runs of many filters cost no more than 2^k; "
-            "arithmetic is float64. Theorem 4 is tested on the loss: at its rate signs are right long before the loss is small.",
+            "Theorem 4 needs a bounded activation, so its runs use the clipped ReLU min(max(z, "
+            f"0), {s.ceiling:g}); at the start features are at most 1/k and nothing is clipped. "
+            "Filters that begin equal stay equal, so runs of many filters cost no more than 2^k; "
+            "arithmetic is float64. Theorem 4 is tested on the loss: at its rate signs are right "
+            "long before the loss is small.",
         ),
     )

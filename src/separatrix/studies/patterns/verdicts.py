@@ -134,7 +134,8 @@ def _cut(s: PatternsSettings, learned: Learned, optimizer: str) -> str:
             if found is not None and found.steps.censored:
                 cap = cap_of(s, found.case)
                 parts.append(
-                    f"{found.steps.censored} of {found.steps.count} {name} seeds at n = {bits} (after {cap} steps)"
+                    f"{found.steps.censored} of {found.steps.count} {name} seeds at n = {bits} "
+                    f"(after {cap} steps)"
                 )
     return f"; cut off before the target: {', '.join(parts)}" if parts else ""
 
@@ -171,7 +172,10 @@ def _local(s: PatternsSettings, learned: Learned) -> Finding:
             words.append(f"{shown(ratio)} ({optimizer}, n = {bits})")
     if not verdicts:
         return Finding(claims.LOCAL, "undecided", "no size has both networks", False, (), _OUTSIDE)
-    reason = f"LCN/CNN ratio of median steps {', '.join(words)}; as good means less than {MARGIN:g} times the steps"
+    reason = (
+        f"LCN/CNN ratio of median steps {', '.join(words)}; as good means less than {MARGIN:g} "
+        "times the steps"
+    )
     return Finding(claims.LOCAL, all_of(verdicts), reason, False, tuple(evidence), _OUTSIDE)
 
 
@@ -199,7 +203,8 @@ def _cnn_loses(s: PatternsSettings, learned: Learned) -> Finding:
         )
         missed = found.steps.count - found.reached
         words.append(
-            f"risk {risk} after at most {cap_of(s, found.case)} steps at n = {bits} ({missed} seeds not at the target)"
+            f"risk {risk} after at most {cap_of(s, found.case)} steps at n = {bits} ({missed} "
+            "seeds not at the target)"
         )
     return _unless_missing(
         claims.CNN_LOSES,
@@ -238,7 +243,10 @@ def _fcn_indifferent(s: PatternsSettings, learned: Learned) -> Finding:
             )
         )
         words.append(f"{shown(ratio)} at n = {bits}")
-    reason = f"permuted/ordered ratio of the FCN's median steps {', '.join(words)}; indifferent means within a factor {MARGIN:g}"
+    reason = (
+        f"permuted/ordered ratio of the FCN's median steps {', '.join(words)}; indifferent means "
+        f"within a factor {MARGIN:g}"
+    )
     return _unless_missing(claims.FCN_INDIFFERENT, verdicts, reason, evidence)
 
 

@@ -115,7 +115,10 @@ def training_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             band("activation rate", flat, "activation"),
         ]
         series = tuple(each for each in lines if each is not None)
-        caption = f"Independent spherical patches, labels of pure noise, m = {s.flat_patch}, L = {s.flat_views}, n = {s.flat_samples}, K = {s.flat_width}."
+        caption = (
+            f"Independent spherical patches, labels of pure noise, m = {s.flat_patch}, L = "
+            f"{s.flat_views}, n = {s.flat_samples}, K = {s.flat_width}."
+        )
         out += (
             Figure(
                 "flat",
@@ -139,7 +142,10 @@ def _units_figure(runs: list[dict[str, Any]]) -> Figure:
         ]
         return Series(label, tuple(x for x, _ in pairs), tuple(y for _, y in pairs), role="samples")
 
-    caption = f"{UNITS} units of each seed, spread over the order of path norms: large units come to be active on few patches."
+    caption = (
+        f"{UNITS} units of each seed, spread over the order of path norms: large units come to be "
+        "active on few patches."
+    )
     axes = Axis("path norm |v|·‖w‖", log=True), Axis("activation rate")
     return Figure(
         "activation",
@@ -173,7 +179,10 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     for what, label, lines in (("n", "samples n", by_n), ("d", "dimension d", by_d)):
         series = tuple(each for each in lines if each is not None)
         if series:
-            caption = f"|excess + realised noise energy - training MSE| after {s.steps} steps, m = {s.patch}, K = {s.width}; 95 % intervals over {s.seeds} seeds."
+            caption = (
+                f"|excess + realised noise energy - training MSE| after {s.steps} steps, m = "
+                f"{s.patch}, K = {s.width}; 95 % intervals over {s.seeds} seeds."
+            )
             out.append(
                 Figure(
                     f"gap-{what}",
@@ -230,7 +239,10 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
                 role="law",
             ),
         ]
-        caption = f"Clean MSE on the training points over the noise energy: 1 is interpolation. n = {s.mix_samples}, K = {s.mix_width}, {s.mix_steps} steps."
+        caption = (
+            "Clean MSE on the training points over the noise energy: 1 is interpolation. n = "
+            f"{s.mix_samples}, K = {s.mix_width}, {s.mix_steps} steps."
+        )
         out.append(
             Figure(
                 "mixing",
@@ -253,7 +265,10 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             tuple(RECORDED_WORDS.values()),
             role="law",
         )
-        caption = f"About {s.word_parameters} parameters each, d = {s.word_views * s.word_patch}, n = {s.word_samples}; the label is a [reconstruction]."
+        caption = (
+            f"About {s.word_parameters} parameters each, d = {s.word_views * s.word_patch}, n = "
+            f"{s.word_samples}; the label is a [reconstruction]."
+        )
         series = (_bars("measured", words), recorded)
         out.append(
             Figure(

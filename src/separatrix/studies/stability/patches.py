@@ -125,7 +125,10 @@ def patch_figures(found: Found, source: str) -> tuple[Figure, ...]:
                 role="law",
             )
         )
-        caption = f"4 x 4 patches of {source.partition('@')[0]}; 95 % intervals over seeds. The authors' figures are for CIFAR-10 and one seed."
+        caption = (
+            f"4 x 4 patches of {source.partition('@')[0]}; 95 % intervals over seeds. The "
+            "authors' figures are for CIFAR-10 and one seed."
+        )
         out.append(
             Figure(
                 f"patch-{name}",
@@ -157,7 +160,10 @@ def patch_picture(found: Found, source: str, seed: int = 0) -> tuple[Picture, ..
         pixels = np.rint(255 * mosaic(image, scheme, count=20, seed=seed)).astype(int)
         pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))  # grey images have one channel
         strips.append(tuple(tuple(tuple(pixel) for pixel in row) for row in pixels.tolist()))
-    caption = f"The most varied of 40 images of {source.partition('@')[0]}, cut by every scheme into patches of 4 x 4 pixels; the whole image is the last."
+    caption = (
+        f"The most varied of 40 images of {source.partition('@')[0]}, cut by every scheme into "
+        "patches of 4 x 4 pixels; the whole image is the last."
+    )
     return (
         Picture(
             "patch-examples",
@@ -210,5 +216,8 @@ def patch_table(found: Found, s: StabilitySettings) -> tuple[TableData, ...]:
         "high ",
         "authors ",
     )
-    title = f"Patch geometry: PCA elbow at 90 %, and Tukey depth over {s.patch_directions} random directions (biased upwards)"
+    title = (
+        f"Patch geometry: PCA elbow at 90 %, and Tukey depth over {s.patch_directions} random "
+        "directions (biased upwards)"
+    )
     return (TableData("patches", title, columns, tuple(rows)),) if rows else ()

@@ -38,7 +38,10 @@ class StabilityStudy(Study[StabilitySettings]):
 
     name = "stability"
     title = "What do networks fit at the edge of stability?"
-    summary = "Sharpness, generalization gap and patch geometry of shared, local and full networks trained at a constant step (Liang et al.)"
+    summary = (
+        "Sharpness, generalization gap and patch geometry of shared, local and full networks "
+        "trained at a constant step (Liang et al.)"
+    )
     claims = c.ALL
     scales = SCALES
 
@@ -93,22 +96,28 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
         Note(
             "convention",
             "info",
-            f"The loss is MSE without the ½, η = {s.rate:g}, so that the edge is 2/η = {s.edge:g}; sharpness is the largest "
-            "Hessian eigenvalue by Lanczos to a residual of 0.1 %. Gaps are taken after a fixed number of steps: the table says how many runs were at the edge by then.",
+            f"The loss is MSE without the ½, η = {s.rate:g}, so that the edge is 2/η = "
+            f"{s.edge:g}; sharpness is the largest Hessian eigenvalue by Lanczos to a residual of "
+            "0.1 %. Gaps are taken after a fixed number of steps: the table says how many runs "
+            "were at the edge by then.",
         ),
         Note(
             "reconstruction",
             "info",
-            "Theorem texts of arXiv 2603.04807 were not at hand: the exponent (d-m)/(2(3d-m)), the vocabulary's label and noise, the scale of images, "
-            "and what the authors' shuffled control shuffles are reconstructions.",
+            "Theorem texts of arXiv 2603.04807 were not at hand: the exponent (d-m)/(2(3d-m)), "
+            "the vocabulary's label and noise, the scale of images, and what the authors' "
+            "shuffled control shuffles are reconstructions.",
         ),
         Note(
             "chosen-after-looking",
             "info",
-            "Trial runs of all parts (default seed, small sizes; for the patches also CIFAR-10) were looked at before the claims' thresholds "
-            "(growth d^¼, a tenth of the noise energy, factors of 2) were written; the sizes, steps and seeds of the quick scale were changed after whole runs with the default "
-            "seed. The vocabulary's noise and step size are ours: the step was lowered after at 0.1 all units of some shared networks had died. Another --seed gives data that "
-            "no choice has seen, but for the quick scale with seed 1, which was run once.",
+            "Trial runs of all parts (default seed, small sizes; for the patches also CIFAR-10) "
+            "were looked at before the claims' thresholds (growth d^¼, a tenth of the noise "
+            "energy, factors of 2) were written; the sizes, steps and seeds of the quick scale "
+            "were changed after whole runs with the default seed. The vocabulary's noise and "
+            "step size are ours: the step was lowered after at 0.1 all units of some shared "
+            "networks had died. Another --seed gives data that no choice has seen, but for the "
+            "quick scale with seed 1, which was run once.",
         ),
     ]
     if "images" in s.parts:
@@ -116,11 +125,16 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             Note(
                 "images",
                 "info",
-                f"A pixel has root mean square {s.image_scale:g} (about that of grey levels between 0 and 1), the teacher's readout is {s.image_gain:.3g} times as "
-                f"large as on the sphere, and gradients longer than {s.image_clip:g} are cut to that length. Two full-scale runs were looked at before these were settled: with windows of unit norm and the sphere's "
-                "readout (seed 3) teachers varied by .002, where the authors record .124 for the best constant; with pixels of unit variance (seed 5) by .13, but the full "
-                "network, clipped at nineteen steps of twenty, ended at 211, where they record .48. A louder readout on moderate pixels fits the first record and is nearer to the second (seed 6: "
-                "constant .075, full .33).",
+                f"A pixel has root mean square {s.image_scale:g} (about that of grey levels "
+                f"between 0 and 1), the teacher's readout is {s.image_gain:.3g} times as large as "
+                f"on the sphere, and gradients longer than {s.image_clip:g} are cut to that "
+                "length. Two full-scale runs were looked at before these were settled: with "
+                "windows of unit norm and the sphere's readout (seed 3) teachers varied by .002, "
+                "where the authors record .124 for the best constant; with pixels of unit "
+                "variance (seed 5) by .13, but the full network, clipped at nineteen steps of "
+                "twenty, ended at 211, where they record .48. A louder readout on moderate "
+                "pixels fits the first record and is nearer to the second (seed 6: constant "
+                ".075, full .33).",
             )
         )
     if s.clip > 0:
@@ -140,14 +154,20 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             Note(
                 "clipping",
                 "info",
-                f"Everywhere but on the sphere and on images gradients longer than {s.clip:g} are cut to that length{acted}. At K = 1024 a shared "
-                "network starts with a sharpness of about 70, seven times the edge: a full-scale run without clipping (seed 1) threw nearly all of its units to where "
-                "they never act again. The length was chosen among 0.3, 1, 3 and 10 by single runs with another seed: at 10 clipping ends within a hundred steps, at 1 and "
-                "below it acts for thousands. A run counts as at the edge only if clipping left the last tenth of its steps alone.",
+                f"Everywhere but on the sphere and on images gradients longer than {s.clip:g} are "
+                f"cut to that length{acted}. At K = 1024 a shared network starts with a sharpness "
+                "of about 70, seven times the edge: a full-scale run without clipping (seed 1) "
+                "threw nearly all of its units to where they never act again. The length was "
+                "chosen among 0.3, 1, 3 and 10 by single runs with another seed: at 10 clipping "
+                "ends within a hundred steps, at 1 and below it acts for thousands. A run counts "
+                "as at the edge only if clipping left the last tenth of its steps alone.",
             )
         )
     if not source.startswith("cifar10") and set(s.parts) & {"images", "geometry"}:
-        words = "CIFAR-10 is not in the data folder, so that pieces of two photographs stand in for it; fetch it with `separatrix data get cifar10`."
+        words = (
+            "CIFAR-10 is not in the data folder, so that pieces of two photographs stand in for "
+            "it; fetch it with `separatrix data get cifar10`."
+        )
         out.append(Note("no-cifar10", "warning", words))
     lost: list[Any] = [
         (cell, row["status"])
@@ -157,6 +177,9 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
     ]
     for cell in dict.fromkeys(cell for cell, _ in lost):
         count = sum(each == cell for each, _ in lost)
-        words = f"{count} of {len(rows[cell])} runs of {cell.part} {cell.network} (number {cell.number}, n = {cell.samples}) diverged and are left out of means"
+        words = (
+            f"{count} of {len(rows[cell])} runs of {cell.part} {cell.network} (number "
+            f"{cell.number}, n = {cell.samples}) diverged and are left out of means"
+        )
         out.append(Note("diverged", "warning", words))
     return tuple(out)

@@ -74,12 +74,18 @@ def judge_gap(s: StabilitySettings, rows: Rows, network: str) -> Finding:
         reference,
     )
     met, outside = _edge_words([*good(first), *good(last)], s.edge)
-    words = f"the gap goes as d^{growth.estimate:.2g} [{growth.low:.2g}, {growth.high:.2g}] (mean {level:.3g}) at n = {samples}, m = {s.patch}"
+    words = (
+        f"the gap goes as d^{growth.estimate:.2g} [{growth.low:.2g}, {growth.high:.2g}] (mean "
+        f"{level:.3g}) at n = {samples}, m = {s.patch}"
+    )
     if network == "FCN":
         loss = float(np.mean(values(last, "regression.mse") + values(first, "regression.mse")))
         words += f"; mean training MSE {loss:.2g}"
         if loss < 0.01:
-            words += ": the networks interpolate at every d, so that the gap is the noise energy plus the excess risk"
+            words += (
+                ": the networks interpolate at every d, so that the gap is the noise energy plus "
+                "the excess risk"
+            )
     return Finding(claim, verdict, words, met, (evidence,), outside)
 
 
@@ -99,7 +105,10 @@ def judge_reaches(s: StabilitySettings, rows: Rows) -> Finding:
         return missing(c.REACHES, "sphere")
     found = wilson(sum(at_edge(row, s.edge) for _, row in parts), len(parts))
     sharp = [row["sharpness"] / s.edge for _, row in parts]
-    words = f"{found.estimate:.0%} of {len(parts)} runs ended within 5 % of 2/η, having been there before; final λη/2 lies in [{min(sharp):.3g}, {max(sharp):.3g}]"
+    words = (
+        f"{found.estimate:.0%} of {len(parts)} runs ended within 5 % of 2/η, having been there "
+        f"before; final λη/2 lies in [{min(sharp):.3g}, {max(sharp):.3g}]"
+    )
     return Finding(
         c.REACHES,
         decide_above(found, 0.5),
@@ -126,13 +135,19 @@ def judge_flat(s: StabilitySettings, rows: Rows) -> Finding:
     ]
     met, outside = _edge_words(runs, s.edge)
     verdict = decide_below(found, INTERPOLATED)
-    words = f"the training MSE is {found.estimate:.2g} of the noise energy, at sharpness {np.mean([r['sharpness'] for r in runs]):.3g} (edge {s.edge:g})"
+    words = (
+        f"the training MSE is {found.estimate:.2g} of the noise energy, at sharpness "
+        f"{np.mean([r['sharpness'] for r in runs]):.3g} (edge {s.edge:g})"
+    )
     if verdict == "refuted" and max(late) > SETTLED:
         verdict, words = "undecided", f"{words}; it was still falling when the steps ended"
     if verdict == "supported" and not met:
         verdict = "undecided"
     excess = float(np.mean([row["regression.excess"] for row in runs]))
-    words += f"; excess risk on fresh inputs {excess:.3g} (a constant: {np.mean([row['regression.constant'] for row in runs]):.2g})"
+    words += (
+        f"; excess risk on fresh inputs {excess:.3g} (a constant: "
+        f"{np.mean([row['regression.constant'] for row in runs]):.2g})"
+    )
     evidence = Evidence.of("training MSE / noise energy", found, INTERPOLATED)
     return Finding(c.FLAT, verdict, words, met, (evidence,), outside)
 
@@ -232,8 +247,9 @@ def judge_images(s: StabilitySettings, rows: Rows, source: str) -> Finding:
         for name, each in runs.items()
     }
     words = (
-        f"final excess CNN {np.mean(final['CNN']):.3g}, FCN {np.mean(final['FCN']):.3g}, constant {np.mean(constant):.3g}; "
-        f"at their best moments (which a learner cannot know) {best['CNN']:.3g} and {best['FCN']:.3g}"
+        f"final excess CNN {np.mean(final['CNN']):.3g}, FCN {np.mean(final['FCN']):.3g}, constant "
+        f"{np.mean(constant):.3g}; at their best moments (which a learner cannot know) "
+        f"{best['CNN']:.3g} and {best['FCN']:.3g}"
     )
     same = source.startswith("cifar10") and (s.image_side, s.image_samples, s.image_width) == (
         32,
@@ -243,7 +259,8 @@ def judge_images(s: StabilitySettings, rows: Rows, source: str) -> Finding:
     outside = (
         ""
         if same
-        else f"{source.partition('@')[0]} at {s.image_side} x {s.image_side}, n = {s.image_samples}, K = {s.image_width}"
+        else f"{source.partition('@')[0]} at {s.image_side} x {s.image_side}, n = "
+        f"{s.image_samples}, K = {s.image_width}"
     )
     return Finding(c.IMAGES, all_of(parts), words, same, evidence, outside)
 
@@ -270,7 +287,10 @@ def judge_certificate(s: StabilitySettings, rows: Rows) -> Finding:
     kept = sum(share <= 1.0 + 1e-4 for share in shares)
     found = wilson(kept, len(shares))
     verdict: Verdict = "supported" if kept == len(shares) else "refuted"
-    words = f"it held at {kept} of {len(shares)} measured moments; the left side was at most {max(shares):.2f} of the right, {np.median(shares):.2f} in the median"
+    words = (
+        f"it held at {kept} of {len(shares)} measured moments; the left side was at most "
+        f"{max(shares):.2f} of the right, {np.median(shares):.2f} in the median"
+    )
     return Finding(
         c.CERTIFICATE,
         verdict,
@@ -303,7 +323,8 @@ def judge_rates(s: StabilitySettings, rows: Rows) -> Finding:
         return missing(c.RATES, "sphere")
     _, outside = _edge_words(runs, s.edge)
     words = "; ".join(
-        f"{each.name}: {each.estimate:.2f} [{each.low:.2f}, {each.high:.2f}], exponent {each.reference:.2f} [reconstruction]"
+        f"{each.name}: {each.estimate:.2f} [{each.low:.2f}, {each.high:.2f}], exponent "
+        f"{each.reference:.2f} [reconstruction]"
         for each in evidence
     )
     verdict = all_of(verdicts)
@@ -312,7 +333,8 @@ def judge_rates(s: StabilitySettings, rows: Rows) -> Finding:
     ):  # an upper bound up to constants says nothing about a slope over a few sizes
         verdict, words = (
             "undecided",
-            f"{words}; a slower fall over these sizes does not contradict a bound with unknown constants",
+            f"{words}; a slower fall over these sizes does not contradict a bound with unknown "
+            "constants",
         )
     return Finding(
         c.RATES,
