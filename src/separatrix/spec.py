@@ -5,8 +5,8 @@ written as JSON, compared, and read by a compiled program. Its fields are of thr
 kind decides what the compiler sees:
 
 - a **size** (`size()`): an integer that shapes arrays. A program may be compiled for a larger
-  *frame* and told the true size as a traced number, so that one program serves many sizes (padding
-  and masking).
+  *frame* and receive the true size as a traced number, so that one program serves many sizes
+  (padding and masking).
 - a **value** (`value()`): a number that enters the arithmetic. Traced: trials that differ only in
   values share a program.
 - everything else (`static()`, `choice()`): structure. Trials that differ in structure need
@@ -37,17 +37,18 @@ from separatrix.errors import (
 
 
 def _canonical(kind: type, number: type) -> Callable[[Any], Any]:
-    """A converter that makes 1 and 1.0, or NumPy's scalars, the same value; what is no number is
-    left for the check.
+    """A converter that gives equal numbers equal types (1 and 1.0, NumPy's scalars).
+
+    It passes on anything that is not a number; the field's check reports it.
     """
 
-    def convert(given: Any) -> Any:
-        if isinstance(given, number) and not isinstance(given, bool):
+    def convert(item: Any) -> Any:
+        if isinstance(item, number) and not isinstance(item, bool):
             try:
-                return kind(given)
-            except OverflowError:  # an integer beyond every float
-                return given
-        return given
+                return kind(item)
+            except OverflowError:  # an integer too large for a float
+                return item
+        return item
 
     return convert
 
@@ -57,7 +58,15 @@ as_float = _canonical(float, numbers.Real)
 
 
 def size(low: int = 1, high: int | None = None, default: Any = dataclasses.MISSING) -> Any:
-    """A field for an integer that shapes arrays and that programs may pad.
+    """A field for an integer that shapes arrays and that compiled programs may pad.
+
+    Args:
+        low: The smallest value allowed.
+        high: The largest value allowed; None for no limit (all sizes are below 2^31).
+        default: The value of the field if none is passed; without a default it is required.
+
+    Returns:
+        A dataclass field, to be assigned in the body of a `Spec` class.
 
     >>> class Line(Spec):
     ...     length: int = size(low=1)
@@ -77,8 +86,18 @@ def value(
     open_low: bool = False,
     integer: bool = False,
 ) -> Any:
-    """A field for a number that enters the arithmetic; trials that differ only here share a
-    program.
+    """A field for a number that enters the arithmetic; trials that differ only in values share a
+    compiled program.
+
+    Args:
+        low: The smallest value allowed; None for no limit.
+        high: The largest value allowed; None for no limit.
+        default: The value of the field if none is passed; without a default it is required.
+        open_low: Whether `low` itself is excluded.
+        integer: Whether the number must be an integer (below 2^63).
+
+    Returns:
+        A dataclass field, to be assigned in the body of a `Spec` class.
 
     >>> class Noise(Spec):
     ...     scale: float = value(low=0, open_low=True)
@@ -93,8 +112,17 @@ def value(
 def static(
     low: int | None = None, high: int | None = None, default: Any = dataclasses.MISSING
 ) -> Any:
-    """A field for structure: an integer (checked when bounds are given), a flag, a tuple of plain
-    values.
+    """A field for structure: an integer, a flag, or a tuple of plain values. Trials that differ in
+    structure need different compiled programs.
+
+    Args:
+        low: The smallest integer allowed; None if the field is not an integer.
+        high: The largest integer allowed; None for no limit.
+        default: The value of the field if none is passed; without a default it is required. The
+            field of a default that is a flag or a tuple accepts only flags or tuples.
+
+    Returns:
+        A dataclass field, to be assigned in the body of a `Spec` class.
 
     >>> class Grid(Spec):
     ...     stride: int = static(low=1, default=1)
@@ -112,6 +140,13 @@ def static(
 def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
     """A field for one of a few named alternatives.
 
+    Args:
+        *options: The names allowed.
+        default: The name if none is passed; without a default the field is required.
+
+    Returns:
+        A dataclass field, to be assigned in the body of a `Spec` class.
+
     >>> class Paint(Spec):
     ...     colour: str = choice("red", "blue", default="red")
     >>> Paint("green")
@@ -122,7 +157,11 @@ def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
 
 
 class Spec(eqx.Module):
-    """A frozen, hashable, JSON-able collection of plain values (see the module's text).
+    """A frozen collection of plain values with an identity: a task, a network, a learner.
+
+    Subclasses declare their fields with `size`, `value`, `static` and `choice`; a field may also be
+    another spec. Construction checks every field and raises `ParameterError` for a value that is
+    not allowed. Rules that tie fields together go into `check`.
 
     >>> class Coin(Spec):
     ...     bias: float = value(low=0, high=1, default=0.5)
@@ -135,70 +174,70 @@ class Spec(eqx.Module):
     def __check_init__(self):
         owner = type(self).__name__
         for field in dataclasses.fields(self):
-            meta, given = field.metadata, getattr(self, field.name)
-            if given is None and field.default is None:
+            meta, item = field.metadata, getattr(self, field.name)
+            if item is None and field.default is None:
                 continue
             match meta.get("kind"):
                 case "size":
-                    _check_below(31, owner, field.name, given, meta["low"], meta["high"])
+                    _check_below(31, owner, field.name, item, meta["low"], meta["high"])
                 case "integer":
-                    _check_below(63, owner, field.name, given, meta["low"], meta["high"])
+                    _check_below(63, owner, field.name, item, meta["low"], meta["high"])
                 case "value":
                     check_number(
-                        owner, field.name, given, meta["low"], meta["high"], meta["open_low"]
+                        owner, field.name, item, meta["low"], meta["high"], meta["open_low"]
                     )
                 case "choice":
-                    check_choice(owner, field.name, given, meta["options"])
+                    check_choice(owner, field.name, item, meta["options"])
                 case "static":
                     if meta["low"] is not None:
-                        _check_below(31, owner, field.name, given, meta["low"], meta["high"])
-                    elif isinstance(field.default, bool) and not isinstance(given, bool):
-                        raise ParameterError(owner, field.name, "True or False", given)
-                    elif isinstance(field.default, tuple) and not isinstance(given, tuple):
-                        raise ParameterError(owner, field.name, "a tuple", given)
-                    _check_plain(owner, field.name, given)
+                        _check_below(31, owner, field.name, item, meta["low"], meta["high"])
+                    elif isinstance(field.default, bool) and not isinstance(item, bool):
+                        raise ParameterError(owner, field.name, "True or False", item)
+                    elif isinstance(field.default, tuple) and not isinstance(item, tuple):
+                        raise ParameterError(owner, field.name, "a tuple", item)
+                    _check_plain(owner, field.name, item)
                 case _:
-                    _check_part(owner, field.name, given, field.type)
+                    _check_part(owner, field.name, item, field.type)
         self.check()
 
     def check(self) -> None:
-        """Rules that tie fields together: raise `ParameterError` here.
-
-        Each field has been checked on its own before.
+        """Raise `ParameterError` if fields do not fit together; every field by itself has passed its
+        own check before.
         """
 
     def describe(self) -> dict[str, Any]:
-        """The spec as a dictionary of plain values, with its type's name first."""
+        """The spec as a dictionary of plain values, with the name of its class first."""
         out: dict[str, Any] = {"type": type(self).__name__}
         for field in dataclasses.fields(self):
             out[field.name] = _plain(getattr(self, field.name))
         return out
 
     def canonical(self) -> str:
-        """The spec as canonical JSON (sorted names, no spaces): what its identity is the hash of.
+        """The spec as canonical JSON (sorted names, no spaces); its hash is the spec's identity.
 
-        Fields at their default are left out, so that a new option changes no identity and no random
-        stream of what was there before.
+        Fields at their default are left out, so that a new option changes neither the identity nor
+        the random streams of existing specs.
         """
 
-        return kept(self, "canonical", lambda: _object(self.said()))
+        return cached(self, "canonical", lambda: _object(self.canonical_fields()))
 
-    def said(self) -> dict[str, str]:
-        """The canonical JSON of the type and of every field that is not at its default."""
+    def canonical_fields(self) -> dict[str, str]:
+        """The canonical JSON of the class's name and of every field that is not at its default."""
 
         def text(item: Any) -> str:
             return item.canonical() if isinstance(item, Spec) else _json(_plain(item))
 
         parts = {"type": _json(type(self).__name__)}
         for field in dataclasses.fields(self):
-            given = text(getattr(self, field.name))
-            if field.default is dataclasses.MISSING or given != text(field.default):
-                parts[field.name] = given
+            encoded = text(getattr(self, field.name))
+            if field.default is dataclasses.MISSING or encoded != text(field.default):
+                parts[field.name] = encoded
         return parts
 
     def columns(self, prefix: str = "") -> dict[str, Any]:
-        """The spec as one level of dotted names, for the columns of a table (do not change it: it
-        is shared).
+        """The spec as a flat dictionary with dotted names, for the columns of a table.
+
+        The dictionary is shared by all callers; do not change it.
         """
 
         def make() -> dict[str, Any]:
@@ -214,40 +253,41 @@ class Spec(eqx.Module):
                     )
             return out
 
-        return kept(self, f"columns {prefix}", make)
+        return cached(self, f"columns {prefix}", make)
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed (and checked again)."""
+        """A copy with some fields changed and everything checked again."""
         known = {field.name for field in dataclasses.fields(self)}
         for name in changes:
             if name not in known:
+                names = ", ".join(f"`{field}`" for field in sorted(known))
                 raise SeparatrixError(
-                    f"{type(self).__name__} has no parameter `{name}`; it has {', '.join(f'`{n}`' for n in sorted(known))}"
+                    f"{type(self).__name__} has no parameter `{name}`; it has {names}"
                 )
         return dataclasses.replace(self, **changes)
 
     def varied(self, name: str, values: Iterable[Any]) -> list[Self]:
-        """Copies that differ in one integer field, made without checking the others again: a sweep
-        has thousands of them.
+        """Copies that differ in one integer field. They are not checked again, because a sweep has
+        thousands of them.
 
         >>> import separatrix as sx
         >>> [stop.patience for stop in sx.Stop(target=0.1).varied("patience", [2, 3])]
         [2, 3]
         """
-        field = next(each for each in dataclasses.fields(self) if each.name == name)
-        shared = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        parts = self.said()
-        parts.pop(name, None)
-        cls, out = type(self), []
+        default = next(field.default for field in dataclasses.fields(self) if field.name == name)
+        shared = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        others = self.canonical_fields()
+        others.pop(name, None)
+        cls, copies = type(self), []
         for value in values:
-            made = object.__new__(cls)
+            copy = object.__new__(cls)
             for key, item in shared.items():
-                object.__setattr__(made, key, item)
-            object.__setattr__(made, name, int(value))
-            mine = parts if value == field.default else parts | {name: _json(int(value))}
-            kept(made, "canonical", lambda mine=mine: _object(mine))
-            out.append(made)
-        return out
+                object.__setattr__(copy, key, item)
+            object.__setattr__(copy, name, int(value))
+            parts = others if value == default else others | {name: _json(int(value))}
+            cached(copy, "canonical", lambda parts=parts: _object(parts))
+            copies.append(copy)
+        return copies
 
     def sizes(self) -> dict[str, int]:
         """The size fields and their values."""
@@ -286,37 +326,37 @@ def _json(plain: Any) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def settled(number: float) -> float:
-    """A computed constant to twelve digits: machines whose logarithms differ in the last digit then
-    agree on what a trial is.
+def rounded_constant(number: float) -> float:
+    """A computed constant, rounded to twelve digits, so that machines whose logarithms differ in
+    the last digit agree on the identity of a trial.
 
-    >>> settled(1 / 3)
+    >>> rounded_constant(1 / 3)
     0.333333333333
     """
     return float(f"{number:.12g}")
 
 
-_KEPT: dict[int, dict[str, Any]] = {}
+# A table beside the specs: an attribute of a spec would be part of the pytree that a program is
+# compiled for.
+_CACHE: dict[int, dict[str, Any]] = {}
 
 
-def kept(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives, computed once: specs never change, and the parts of a sweep are shared by
-    thousands of trials.
+def cached(spec: Spec, name: str, make: Callable[[], Any]) -> Any:
+    """The result of `make`, computed once per spec and name. Specs never change, and thousands of
+    trials share the parts of a sweep.
 
     >>> import separatrix as sx
     >>> spec = sx.Stop(target=0.1)
-    >>> kept(spec, "demo", lambda: 1), kept(spec, "demo", lambda: 2)
+    >>> cached(spec, "demo", lambda: 1), cached(spec, "demo", lambda: 2)
     (1, 1)
     """
-    # Beside the specs and not in them: an attribute would be part of the pytree that a program is
-    # compiled for.
     key = id(spec)
-    if key not in _KEPT:
-        _KEPT[key] = {"": weakref.ref(spec, lambda _: _KEPT.pop(key, None))}
-    store = _KEPT[key]
-    if name not in store:
-        store[name] = make()
-    return store[name]
+    if key not in _CACHE:
+        _CACHE[key] = {"": weakref.ref(spec, lambda _: _CACHE.pop(key, None))}
+    results = _CACHE[key]
+    if name not in results:
+        results[name] = make()
+    return results[name]
 
 
 def importable(spec: Spec) -> bool:
@@ -329,16 +369,19 @@ def importable(spec: Spec) -> bool:
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__:
         return False
     try:
-        found = getattr(importlib.import_module(cls.__module__), cls.__qualname__, None)
+        importable_class = getattr(importlib.import_module(cls.__module__), cls.__qualname__, None)
     except ImportError:
         return False
     parts = [getattr(spec, field.name) for field in dataclasses.fields(spec)]
-    return found is cls and all(importable(part) for part in parts if isinstance(part, Spec))
+    return importable_class is cls and all(
+        importable(part) for part in parts if isinstance(part, Spec)
+    )
 
 
 def to_message(spec: Spec) -> dict[str, Any]:
-    """A spec with the addresses of its classes, for a worker process of this very run (never for
-    stored files).
+    """A spec with the modules of its classes, as a message to a worker process of the same run.
+
+    Stored files never hold such messages, because modules may move.
 
     >>> import separatrix as sx
     >>> from_message(to_message(sx.SignalTask(patches=2, dimension=3, noise=0.5))).dimension

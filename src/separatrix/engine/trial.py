@@ -13,7 +13,7 @@ from separatrix.learners import Learner, Rows, descend, empirical_loss, network_
 from separatrix.learners.losses import SEVERAL
 from separatrix.networks import LSA, Frame, Network, Params
 from separatrix.probes import Moment, find_probe
-from separatrix.spec import Spec, choice, digest_text, kept, size, static, value
+from separatrix.spec import Spec, cached, choice, digest_text, size, static, value
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
 from separatrix.tasks import Sample, Task
 
@@ -147,7 +147,7 @@ class Trial(Spec):
         """The hash of what this trial is; equal trials give equal rows."""
         # Through the class: a method bound to a module is a module of its own, whose making takes
         # longer than the hash.
-        return kept(
+        return cached(
             self, "identity", lambda: digest_text(f"{REVISION} {type(self).canonical(self)}")
         )
 

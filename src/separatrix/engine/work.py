@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.engine.trial import Trial
 from separatrix.networks.layers import convolves
-from separatrix.spec import kept
+from separatrix.spec import cached
 from separatrix.streams import named, root_key
 from separatrix.tasks import Task
 
@@ -145,7 +145,7 @@ def making_of(frame: Trial) -> Making:
         spectra=1.0 * sum(name in LANCZOS for name in probes),
         probes=1.0 * sum(name not in LANCZOS and name not in ("risk", "loss") for name in probes),
         minibatches=1.0 * (frame.learner.oracle == "empirical" and frame.learner.batch > 0),
-        drawing=kept(frame.task, "drawing", lambda: _drawing(frame.task)),
+        drawing=cached(frame.task, "drawing", lambda: _drawing(frame.task)),
     )
 
 
@@ -178,7 +178,7 @@ def bytes_of(frame: Trial) -> float:
     if _kind(frame) == "convolved":
         numbers += max(rows, measure.test) * each.products / network.width
     numbers += parameters * (4 + BASIS * any(name in LANCZOS for name in measure.probes))
-    return 4.0 * numbers + kept(task, "stored bytes", lambda: _stored(task))
+    return 4.0 * numbers + cached(task, "stored bytes", lambda: _stored(task))
 
 
 def _stored(task: Task) -> float:

@@ -18,7 +18,7 @@ from separatrix.learners.losses import LOSSES
 from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
 from separatrix.networks import Layout, Network, Params
-from separatrix.spec import Spec, choice, settled, static, value
+from separatrix.spec import Spec, choice, rounded_constant, static, value
 
 
 class Learner(Spec):
@@ -392,5 +392,5 @@ def two_step(patches: int, dimension: int, loss: str = "correlation") -> Learner
         steps=2,
         loss=loss,
         projection="sphere",
-        lsa_bias=Stages(settled(math.sqrt(spread) / 32), 1e-4),
+        lsa_bias=Stages(rounded_constant(math.sqrt(spread) / 32), 1e-4),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from separatrix.engine import Measure, Trial
 from separatrix.learners import Learner, Ramp
 from separatrix.networks import CNN, FCN, LCN, LSA, Initial, Network
-from separatrix.spec import settled
+from separatrix.spec import rounded_constant
 from separatrix.studies.signal.recipes import Recipe, signal_learner, signal_network
 from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
 from separatrix.studies.signal_open.task import VariantTask, variant_task
@@ -25,7 +25,7 @@ def sparsity_level(patches: int, dimension: int, noise: float, samples: int) -> 
     >>> sparsity_level(10, 10, 0.3, 400) < sparsity_level(10, 10, 0.3, 100)
     True
     """
-    return settled(
+    return rounded_constant(
         SPARSITY * noise * math.sqrt(2 * math.log(max(patches * dimension, 2)) / samples) / 2
     )
 
