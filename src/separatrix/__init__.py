@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from separatrix.data import Labelled, as_labelled, read_labelled
-    from separatrix.diagnose import Diagnosis, diagnose
+    from separatrix.diagnosis import Diagnosis, diagnose
     from separatrix.engine import Device, Lab, Ledger, Measure, Plan, Sweep, Table, Trial
     from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
     from separatrix.learners import (
@@ -103,7 +103,7 @@ _HOMES = {
         "top_eigenvalues",
     ],
     "spec": ["Spec", "choice", "size", "static", "value"],
-    "diagnose": ["Diagnosis", "diagnose"],
+    "diagnosis": ["Diagnosis", "diagnose"],
     "tasks": [
         "ConeTask",
         "DigitSequenceTask",

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from separatrix.cli import main
-from separatrix.diagnose import settings as diagnose_settings
-from separatrix.diagnose.training import Recipe
+from separatrix.diagnosis import settings as diagnose_settings
+from separatrix.diagnosis.training import Recipe
 
 
 @pytest.fixture

@@ -71,12 +71,12 @@ def diagnose(
     begin = time.monotonic()
     from separatrix.cli.commands import progress_bar, seconds_from
     from separatrix.data.labelled import read_labelled
-    from separatrix.diagnose import Settings
-    from separatrix.diagnose.api import conclude
-    from separatrix.diagnose.bench import Bench
-    from separatrix.diagnose.export import export_code
-    from separatrix.diagnose.page import write_outcome
-    from separatrix.diagnose.sights import sight
+    from separatrix.diagnosis import Settings
+    from separatrix.diagnosis.api import conclude
+    from separatrix.diagnosis.bench import Bench
+    from separatrix.diagnosis.export import export_code
+    from separatrix.diagnosis.page import write_outcome
+    from separatrix.diagnosis.sights import sight
     from separatrix.engine import Lab
     from separatrix.engine.store.ledger import explained
     from separatrix.errors import check_number
@@ -116,13 +116,13 @@ def diagnose(
 def summary(found: Any) -> list[str]:
     """A diagnosis in at most 13 lines.
 
-    >>> from separatrix.diagnose import Diagnosis, Gain
+    >>> from separatrix.diagnosis import Diagnosis, Gain
     >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
     >>> about = {"rows": 9, "shape": [3], "ladder": [4], "unit": "accuracy", "runs": 0, "seconds": 0.1, "margin": 0.015}
     >>> summary(Diagnosis("x", "cannot tell", ("no time",), none, none, None, 3, {}, {}, {}, {}, about, ()))[0]
     'x: cannot tell'
     """
-    from separatrix.diagnose.explain import points
+    from separatrix.diagnosis.explain import points
 
     about = found.about
     lines = [f"{found.name}: {found.verdict}"]

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.labelled import Labelled, as_labelled
-from separatrix.diagnose.baselines import baselines
-from separatrix.diagnose.bench import FULL, LOCAL, SHARED, SHUFFLED, Arm, Bench, Unit
-from separatrix.diagnose.explain import Explanations
-from separatrix.diagnose.ladder import raise_ladder
-from separatrix.diagnose.matching import matched_networks
-from separatrix.diagnose.networks import deep_of
-from separatrix.diagnose.patchwork import patch_geometry
-from separatrix.diagnose.rounds import ARMS, choose_field, constant, curve, investigate, results
-from separatrix.diagnose.saved import labels_saved
-from separatrix.diagnose.settings import Settings
-from separatrix.diagnose.shifts import distances, translation
-from separatrix.diagnose.sights import fields_of
-from separatrix.diagnose.verdict import Diagnosis, Saved, recommended
+from separatrix.diagnosis.baselines import baselines
+from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, SHUFFLED, Arm, Bench, Unit
+from separatrix.diagnosis.explain import Explanations
+from separatrix.diagnosis.ladder import raise_ladder
+from separatrix.diagnosis.matching import matched_networks
+from separatrix.diagnosis.networks import deep_of
+from separatrix.diagnosis.patchwork import patch_geometry
+from separatrix.diagnosis.rounds import ARMS, choose_field, constant, curve, investigate, results
+from separatrix.diagnosis.saved import labels_saved
+from separatrix.diagnosis.settings import Settings
+from separatrix.diagnosis.shifts import distances, translation
+from separatrix.diagnosis.sights import fields_of
+from separatrix.diagnosis.verdict import Diagnosis, Saved, recommended
 from separatrix.engine import Lab
 from separatrix.notes import Note
 from separatrix.studies.seeds import mean_over_seeds

@@ -15,7 +15,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from separatrix.diagnose.networks import Net, Weights, outputs_of
+from separatrix.diagnosis.networks import Net, Weights, outputs_of
 from separatrix.learners.losses import logistic, squared
 
 
@@ -93,7 +93,7 @@ def train(
 
     >>> rows, net = Rows(jnp.zeros((8, 3, 1)), jnp.zeros(8), 8), Net(True, 4, 2)
     >>> import numpy as np
-    >>> from separatrix.diagnose.networks import initial
+    >>> from separatrix.diagnosis.networks import initial
     >>> start = initial(net, 1, 3, 1, np.random.default_rng(0))
     >>> out = train(net, Recipe(8, 4, 2), start, jnp.zeros((8, 4), int), jnp.array([[0, 1, 2]]), jnp.ones((1, 1)), 4, rows, rows, rows)
     >>> float(out["accuracy"])

@@ -1,5 +1,5 @@
 """The proof: data whose truth is known, diagnosed many times; `python -m
-separatrix.diagnose.proof.run` writes the table.
+separatrix.diagnosis.proof.run` writes the table.
 
 The data are synthetic, or with `--real` real ones about which everyone agrees, their pixels in
 order and out of order.
@@ -19,10 +19,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from separatrix.diagnose.proof.reals import PAYS, REALS, absent
-from separatrix.diagnose.proof.truths import TRUTHS, truth
-from separatrix.diagnose.settings import REVISION
-from separatrix.diagnose.verdict import UNSETTLED
+from separatrix.diagnosis.proof.reals import PAYS, REALS, absent
+from separatrix.diagnosis.proof.truths import TRUTHS, truth
+from separatrix.diagnosis.settings import REVISION
+from separatrix.diagnosis.verdict import UNSETTLED
 from separatrix.engine.execute.local import environment
 from separatrix.inference.intervals import wilson
 
@@ -35,7 +35,7 @@ RIGHT = {name: (verdict,) for name, (verdict, _) in TRUTHS.items()} | {
 
 def one_case(name: str, seed: int, budget: float) -> dict[str, Any]:
     """One diagnosis of one truth, as the line that is kept of it."""
-    from separatrix.diagnose.api import diagnose
+    from separatrix.diagnosis.api import diagnose
     from separatrix.engine import Lab
 
     data = truth(name, seed)[0] if name in TRUTHS else REALS[name][1](seed)

@@ -4,11 +4,11 @@ matter of size?
 
 import numpy as np
 
-from separatrix.diagnose.bench import FULL, LOCAL, SHARED, Arm, Bench, Unit
-from separatrix.diagnose.explain import Matched
-from separatrix.diagnose.gains import gain_interval
-from separatrix.diagnose.rounds import overlap_of, pairs_of, results
-from separatrix.diagnose.widths import COSTS, cost_of
+from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, Arm, Bench, Unit
+from separatrix.diagnosis.explain import Matched
+from separatrix.diagnosis.gains import gain_interval
+from separatrix.diagnosis.rounds import overlap_of, pairs_of, results
+from separatrix.diagnosis.widths import COSTS, cost_of
 from separatrix.studies.seeds import mean_over_seeds
 
 SPLITS = 4
@@ -25,7 +25,7 @@ def matched_networks(bench: Bench, field: int) -> tuple[Matched, ...]:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
     >>> matched_networks(Bench(data, Settings(), Lab()), 3)
     ()

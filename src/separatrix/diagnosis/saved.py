@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from separatrix.diagnose.verdict import Saved
+from separatrix.diagnosis.verdict import Saved
 
 
 def size_reaching(sizes: Sequence[int], curve: Float[np.ndarray, " sizes"], target: float) -> float:

@@ -11,12 +11,12 @@ little and are half of the noise.
 import dataclasses
 import math
 
-from separatrix.diagnose.bench import LOCAL, SHARED, Bench, Unit
-from separatrix.diagnose.data_splits import sizes_of
-from separatrix.diagnose.rounds import NEIGHBOURS_SHARE
-from separatrix.diagnose.settings import Settings
-from separatrix.diagnose.shifts import NoTime
-from separatrix.diagnose.sights import is_deep
+from separatrix.diagnosis.bench import LOCAL, SHARED, Bench, Unit
+from separatrix.diagnosis.data_splits import sizes_of
+from separatrix.diagnosis.rounds import NEIGHBOURS_SHARE
+from separatrix.diagnosis.settings import Settings
+from separatrix.diagnosis.shifts import NoTime
+from separatrix.diagnosis.sights import is_deep
 
 USUAL = 60.0  # seconds; up to here the ladder is the same for everyone
 SHARE = 0.9  # of the time of the first question may be planned

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.diagnose.bench import LOCAL_PIXELS, SHARED, SHARED_PATCHES, Bench
-from separatrix.diagnose.verdict import Diagnosis, Gain, answers
+from separatrix.diagnosis.bench import LOCAL_PIXELS, SHARED, SHARED_PATCHES, Bench
+from separatrix.diagnosis.verdict import Diagnosis, Gain, answers
 from separatrix.engine import write_json
 from separatrix.engine.store.ledger import explained
 from separatrix.errors import SeparatrixError
@@ -24,7 +24,7 @@ def write_outcome(bench: Bench, found: Diagnosis, command: str) -> None:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.zeros((40, 4)) + np.arange(40)[:, None], np.arange(40) % 2)
     >>> write_outcome(Bench(data, Settings(), Lab()), None, "")
     Traceback (most recent call last):

@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from separatrix.diagnose import VERDICTS, Gain, Settings
-from separatrix.diagnose.data_splits import sizes_of, split_rows
-from separatrix.diagnose.gains import Paired, decide, gain_interval, overlaps
-from separatrix.diagnose.networks import Net, Weights, deep_of, initial, outputs_of
-from separatrix.diagnose.rounds import waiting
-from separatrix.diagnose.saved import labels_saved, size_reaching
-from separatrix.diagnose.sights import controlled, fields_of, sight, whole
-from separatrix.diagnose.training import Recipe, Rows, score, train
-from separatrix.diagnose.verdict import OPEN, UNSETTLED, judge, recommended
+from separatrix.diagnosis import VERDICTS, Gain, Settings
+from separatrix.diagnosis.data_splits import sizes_of, split_rows
+from separatrix.diagnosis.gains import Paired, decide, gain_interval, overlaps
+from separatrix.diagnosis.networks import Net, Weights, deep_of, initial, outputs_of
+from separatrix.diagnosis.rounds import waiting
+from separatrix.diagnosis.saved import labels_saved, size_reaching
+from separatrix.diagnosis.sights import controlled, fields_of, sight, whole
+from separatrix.diagnosis.training import Recipe, Rows, score, train
+from separatrix.diagnosis.verdict import OPEN, UNSETTLED, judge, recommended
 from separatrix.errors import SeparatrixError
 from separatrix.inference.intervals import Interval
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from separatrix.diagnose.bench import (
+from separatrix.diagnosis.bench import (
     FULL,
     LOCAL,
     LOCAL_PIXELS,
@@ -19,9 +19,9 @@ from separatrix.diagnose.bench import (
     Result,
     Unit,
 )
-from separatrix.diagnose.gains import Paired, decide, gain_interval, overlaps
-from separatrix.diagnose.sights import fields_of, is_deep
-from separatrix.diagnose.verdict import OPEN, Gain, Verdict, answers, judge
+from separatrix.diagnosis.gains import Paired, decide, gain_interval, overlaps
+from separatrix.diagnosis.sights import fields_of, is_deep
+from separatrix.diagnosis.verdict import OPEN, Gain, Verdict, answers, judge
 from separatrix.inference.intervals import Interval
 from separatrix.studies.seeds import mean_over_seeds
 
@@ -53,7 +53,7 @@ def choose_field(bench: Bench) -> int:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
     >>> choose_field(Bench(data, Settings(field=3), Lab()))
     3
@@ -105,7 +105,7 @@ def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dic
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(80, 6)), np.arange(80) % 2)
     >>> quick = Settings(first=2, splits=2, recipe=Settings().recipe._replace(steps=8, looks=2))
     >>> investigate(Bench(data, quick, Lab()), 3)[0] in ("cannot tell", "neither pays")

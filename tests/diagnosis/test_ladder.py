@@ -9,13 +9,13 @@ import pytest
 
 import separatrix as sx
 from separatrix.data.labelled import as_labelled
-from separatrix.diagnose import Settings
-from separatrix.diagnose.api import conclude
-from separatrix.diagnose.bench import FULL, LOCAL, SHARED, SHARED_PIXELS, Bench, Result, Unit
-from separatrix.diagnose.data_splits import sizes_of
-from separatrix.diagnose.ladder import highest, planned, raise_ladder, raised
-from separatrix.diagnose.rounds import settle_neighbours
-from separatrix.diagnose.training import Recipe
+from separatrix.diagnosis import Settings
+from separatrix.diagnosis.api import conclude
+from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, SHARED_PIXELS, Bench, Result, Unit
+from separatrix.diagnosis.data_splits import sizes_of
+from separatrix.diagnosis.ladder import highest, planned, raise_ladder, raised
+from separatrix.diagnosis.rounds import settle_neighbours
+from separatrix.diagnosis.training import Recipe
 
 PACES = {"full": 0.004, "shared": 0.004}
 SMALL = Settings(

@@ -1,10 +1,10 @@
 """The recommended network as Equinox code that runs on its own."""
 
-from separatrix.diagnose.bench import Arm, Bench
-from separatrix.diagnose.export_deep import DEEP, DEEP_FULL
-from separatrix.diagnose.networks import deep_of
-from separatrix.diagnose.sights import sight
-from separatrix.diagnose.verdict import Diagnosis
+from separatrix.diagnosis.bench import Arm, Bench
+from separatrix.diagnosis.export_deep import DEEP, DEEP_FULL
+from separatrix.diagnosis.networks import deep_of
+from separatrix.diagnosis.sights import sight
+from separatrix.diagnosis.verdict import Diagnosis
 
 HEAD = '''"""The network that `separatrix diagnose` recommends for {name!r}: {network}.
 
@@ -129,7 +129,7 @@ def export_code(bench: Bench, found: Diagnosis) -> str:
     >>> import numpy as np
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose import Diagnosis, Gain, Settings
+    >>> from separatrix.diagnosis import Diagnosis, Gain, Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(40, 8)), np.arange(40) % 2)
     >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
     >>> found = Diagnosis("x", "convolution pays", (), none, none, None, 3, {}, {}, {}, {}, {}, ())

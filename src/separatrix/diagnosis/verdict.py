@@ -4,8 +4,8 @@ import dataclasses
 import math
 from typing import Any, Literal, get_args
 
-from separatrix.diagnose.explain import Explanations, plain_interval, points
-from separatrix.diagnose.gains import Decision
+from separatrix.diagnosis.explain import Explanations, plain_interval, points
+from separatrix.diagnosis.gains import Decision
 from separatrix.inference.intervals import Interval
 from separatrix.notes import Note
 

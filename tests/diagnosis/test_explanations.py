@@ -11,16 +11,16 @@ import pytest
 
 import separatrix as sx
 from separatrix.data.labelled import as_labelled
-from separatrix.diagnose import Settings
-from separatrix.diagnose.api import conclude, explain
-from separatrix.diagnose.bench import FULL, LOCAL, SHARED, Arm, Bench, Result, Unit
-from separatrix.diagnose.networks import Net, Weights, initial
-from separatrix.diagnose.page import figures, tables
-from separatrix.diagnose.patchwork import patch_geometry
-from separatrix.diagnose.shifts import distances, moved, translation
-from separatrix.diagnose.sights import fields_of, sight, whole
-from separatrix.diagnose.training import Recipe
-from separatrix.diagnose.widths import COSTS, cost_of, full_width, matched
+from separatrix.diagnosis import Settings
+from separatrix.diagnosis.api import conclude, explain
+from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, Arm, Bench, Result, Unit
+from separatrix.diagnosis.networks import Net, Weights, initial
+from separatrix.diagnosis.page import figures, tables
+from separatrix.diagnosis.patchwork import patch_geometry
+from separatrix.diagnosis.shifts import distances, moved, translation
+from separatrix.diagnosis.sights import fields_of, sight, whole
+from separatrix.diagnosis.training import Recipe
+from separatrix.diagnosis.widths import COSTS, cost_of, full_width, matched
 
 QUICK = Settings(
     budget=600.0, first=2, splits=2, width=4, field=3, recipe=Recipe(48, 16, 2, (1e-2,))

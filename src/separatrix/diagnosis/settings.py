@@ -5,7 +5,7 @@ changed.
 import dataclasses
 import math
 
-from separatrix.diagnose.training import Recipe
+from separatrix.diagnosis.training import Recipe
 from separatrix.errors import check_integer, check_number
 
 # Raise it whenever the same run would come out differently, so that old ledgers do not answer

@@ -11,16 +11,16 @@ import pytest
 
 import separatrix as sx
 from separatrix.data.labelled import Labelled, as_labelled, read_labelled
-from separatrix.diagnose import VERDICTS, Settings
-from separatrix.diagnose.api import conclude, diagnose
-from separatrix.diagnose.bench import FULL, LOCAL, SHARED, Bench, Unit
-from separatrix.diagnose.export import export_code
-from separatrix.diagnose.networks import Weights, initial, outputs_of
-from separatrix.diagnose.proof.reals import REALS
-from separatrix.diagnose.proof.run import read_lines, table_of
-from separatrix.diagnose.proof.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
-from separatrix.diagnose.training import Recipe
-from separatrix.diagnose.verdict import UNSETTLED
+from separatrix.diagnosis import VERDICTS, Settings
+from separatrix.diagnosis.api import conclude, diagnose
+from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, Bench, Unit
+from separatrix.diagnosis.export import export_code
+from separatrix.diagnosis.networks import Weights, initial, outputs_of
+from separatrix.diagnosis.proof.reals import REALS
+from separatrix.diagnosis.proof.run import read_lines, table_of
+from separatrix.diagnosis.proof.truths import LENGTH, PATTERN, TRUTHS, signal_rows, truth
+from separatrix.diagnosis.training import Recipe
+from separatrix.diagnosis.verdict import UNSETTLED
 
 QUICK = Settings(
     budget=60.0,

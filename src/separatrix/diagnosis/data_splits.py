@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from separatrix.diagnose.settings import Settings
+from separatrix.diagnosis.settings import Settings
 from separatrix.errors import SeparatrixError
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.data import available, read_labelled
 from separatrix.data.labelled import Labelled, as_labelled
-from separatrix.diagnose.verdict import UNSETTLED
+from separatrix.diagnosis.verdict import UNSETTLED
 
 PAYS = ("convolution pays", "locality pays, sharing does not", UNSETTLED)
 PAYS_NOT = ("neither pays", "cannot tell")

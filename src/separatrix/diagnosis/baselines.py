@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.diagnose.bench import Bench
+from separatrix.diagnosis.bench import Bench
 from separatrix.inference.intervals import Interval
 from separatrix.studies.seeds import mean_over_seeds
 
@@ -19,7 +19,7 @@ def baselines(bench: Bench) -> dict[str, Interval]:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(80, 6)), np.arange(80) % 2)
     >>> sorted(baselines(Bench(data, Settings(), Lab())))
     ['constant', 'linear', 'nearest neighbours']

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from separatrix.diagnose.networks import Net, deep_of
-from separatrix.diagnose.sights import Sight, fields_of, sight
+from separatrix.diagnosis.networks import Net, deep_of
+from separatrix.diagnosis.sights import Sight, fields_of, sight
 
 Cost = Literal["parameters", "products"]
 COSTS: tuple[Cost, ...] = ("parameters", "products")

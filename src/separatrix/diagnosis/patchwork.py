@@ -3,8 +3,8 @@
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from separatrix.diagnose.bench import SHARED, SHARED_PIXELS, Bench
-from separatrix.diagnose.explain import Geometry
+from separatrix.diagnosis.bench import SHARED, SHARED_PIXELS, Bench
+from separatrix.diagnosis.explain import Geometry
 from separatrix.geometry import depth_area, elbow, tukey_depth
 from separatrix.studies.seeds import mean_over_seeds
 
@@ -23,7 +23,7 @@ def patch_geometry(bench: Bench, field: int) -> tuple[Geometry, ...]:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
     >>> [each.patches for each in patch_geometry(Bench(data, Settings(), Lab()), 3)]
     ['windows', 'scattered pixels']

@@ -15,12 +15,12 @@ import jax
 import numpy as np
 
 from separatrix.data.labelled import Labelled, batches, moments
-from separatrix.diagnose.data_splits import Sizes, Split, sizes_of, split_rows
-from separatrix.diagnose.networks import Net, Weights, initial
-from separatrix.diagnose.settings import REVISION, Settings
-from separatrix.diagnose.sights import Sight, controlled, is_deep, sight, whole
-from separatrix.diagnose.training import Rows, train
-from separatrix.diagnose.widths import COSTS, cost_of, full_width, matched
+from separatrix.diagnosis.data_splits import Sizes, Split, sizes_of, split_rows
+from separatrix.diagnosis.networks import Net, Weights, initial
+from separatrix.diagnosis.settings import REVISION, Settings
+from separatrix.diagnosis.sights import Sight, controlled, is_deep, sight, whole
+from separatrix.diagnosis.training import Rows, train
+from separatrix.diagnosis.widths import COSTS, cost_of, full_width, matched
 from separatrix.engine import Lab
 from separatrix.engine.plan import cores
 from separatrix.engine.programs import compiled, use_compilation_cache

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from separatrix.diagnose.networks import deep_of
+from separatrix.diagnosis.networks import deep_of
 from separatrix.errors import ParameterError
 from separatrix.networks.layout import group_of
 from separatrix.networks.windows import windows

@@ -13,12 +13,12 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
-from separatrix.diagnose.bench import FULL, KEPT, LOCAL, SHARED, Bench, Unit
-from separatrix.diagnose.explain import Shifted
-from separatrix.diagnose.gains import Paired, gain_interval
-from separatrix.diagnose.networks import Net, Weights, outputs_of
-from separatrix.diagnose.rounds import overlap_of
-from separatrix.diagnose.training import Rows, score
+from separatrix.diagnosis.bench import FULL, KEPT, LOCAL, SHARED, Bench, Unit
+from separatrix.diagnosis.explain import Shifted
+from separatrix.diagnosis.gains import Paired, gain_interval
+from separatrix.diagnosis.networks import Net, Weights, outputs_of
+from separatrix.diagnosis.rounds import overlap_of
+from separatrix.diagnosis.training import Rows, score
 from separatrix.studies.seeds import mean_over_seeds
 
 LEAST, ROWS, NUMBERS = (
@@ -70,7 +70,7 @@ def translation(bench: Bench, field: int) -> tuple[Shifted, ...]:
 
     >>> from separatrix.data.labelled import as_labelled
     >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnose.settings import Settings
+    >>> from separatrix.diagnosis.settings import Settings
     >>> x = np.random.default_rng(0).normal(size=(60, 8))
     >>> translation(Bench(as_labelled(x, np.arange(60) % 2, kind="tabular"), Settings(), Lab()), 3)
     ()
