@@ -19,7 +19,7 @@ from separatrix.studies import (
     register_paper,
     run_jobs,
 )
-from separatrix.studies.pattern_readout.study import PatternReadoutSettings
+from separatrix.studies.pattern_readout import PatternReadoutSettings
 
 CITATION = "Doe & <Roe>, Do Neighbours Agree? (Journal of Examples 2026)"
 

@@ -9,7 +9,6 @@ import pytest
 import separatrix as sx
 from separatrix.errors import SeparatrixError
 from separatrix.studies import PAPERS, STUDIES, Outcome, find_study, jobs, plan_jobs, run_jobs
-from separatrix.theory.patterns import readout
 
 TINY = {
     "signal-first": {"patches": "3", "dimension": "4", "samples": "40", "steps": "4", "seeds": "2"},
@@ -57,53 +56,6 @@ def test_an_unknown_study_suggests_the_nearest():
         SeparatrixError, match="there is no study `patern-readout`; did you mean `pattern-readout`"
     ):
         find_study("patern-readout")
-
-
-def test_pattern_readout_supports_lemma_6():
-    outcome = find_study("pattern-readout").conclude(
-        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
-    )
-    assert verdicts(outcome.plain()["findings"]) == {
-        "malach.lemma6.exact": "supported",
-        "malach.lemma6.norm": "supported",
-        # 0 of 300 draws fail: the interval ends at 0.013, below δ = 0.05
-        "malach.lemma6.coverage": "supported",
-    }
-
-
-def test_a_wrong_readout_is_refuted(monkeypatch):
-    right = readout.lemma6_readout
-
-    def wrong(*args):
-        made = right(*args)
-        return dataclasses.replace(made, readout=made.readout * (1 + 1e-9))
-
-    monkeypatch.setattr(readout, "lemma6_readout", wrong)
-    outcome = find_study("pattern-readout").conclude(
-        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
-    )
-    assert verdicts(outcome.plain()["findings"])["malach.lemma6.exact"] == "refuted"
-
-
-@pytest.mark.parametrize(
-    "change, claim, verdict",
-    [
-        ({"norm_ratio": 1.01}, "norm", "refuted"),
-        ({"unbalanced": 299, "draws": 300}, "coverage", "refuted"),
-        ({"unbalanced": 15, "draws": 300}, "coverage", "undecided"),  # 5 % of 300, against δ = 5 %
-        ({"checked": 0}, "exact", "undecided"),
-        ({"unbalanced": 300, "draws": 300}, "norm", "undecided"),
-    ],
-)
-def test_verdicts_of_pattern_readout_follow_its_rows(monkeypatch, change, claim, verdict):
-    from separatrix.studies.pattern_readout import study as pattern_readout
-
-    right = pattern_readout.check_window
-    monkeypatch.setattr(pattern_readout, "check_window", lambda *args: right(*args) | change)
-    outcome = find_study("pattern-readout").conclude(
-        sx.Lab(), tiny_jobs("pattern-readout")[0].settings
-    )
-    assert verdicts(outcome.plain()["findings"])[f"malach.lemma6.{claim}"] == verdict
 
 
 @pytest.fixture(scope="module")
