@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine.programs import cache_folder
+from separatrix.files import cache_folder
 
 STUDIES = ("signal-first", "pattern-readout", "digits", "cifar", "stability")
 
@@ -35,8 +35,8 @@ def compare(study: str, scale: str, changes: list[str]) -> dict[str, Any]:
     """One study, predicted and run."""
     with tempfile.TemporaryDirectory() as folder:
         cache, out = Path(folder) / "cache", str(Path(folder) / "out")
-        if (Path(cache_folder()) / "speed").exists():
-            shutil.copytree(Path(cache_folder()) / "speed", cache / "speed")
+        if (cache_folder() / "speed").exists():
+            shutil.copytree(cache_folder() / "speed", cache / "speed")
         settings = [word for change in changes for word in ("--set", change)]
         env = dict(os.environ) | {"SEPARATRIX_CACHE": str(cache)}
         words = ("run", study, "--scale", scale, "--out", out, *settings)

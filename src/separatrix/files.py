@@ -1,4 +1,10 @@
-"""Files that are whole or absent, and one sentence for whatever the operating system says."""
+"""Files: atomic writes, locks, one sentence per operating-system error, and the user's folders.
+
+Every other module may use this one; it imports nothing of the package but its errors. A file that
+`write_atomic` writes is complete or absent, whatever ends the process. Caches and data sets are in
+the folders that the platform has for them, unless `SEPARATRIX_CACHE` or `SEPARATRIX_DATA` names
+another one.
+"""
 
 import contextlib
 import json
@@ -8,46 +14,74 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from separatrix.errors import SeparatrixError
 
 try:
     import fcntl
-except ImportError:  # not on Windows; there nobody is kept out, which costs work and no rows
+except ImportError:  # Windows has no such locks
     fcntl = None
 
 
 @contextlib.contextmanager
-def explained(doing: str) -> Iterator[None]:
+def explain_os_errors(action: str, fix: str = "") -> Iterator[None]:
     """Turn an operating-system error into one sentence.
 
-    >>> with explained("write the report"):
+    Args:
+      action: what the block does, after the word "cannot".
+      fix: what the user can do about it, appended to the sentence.
+
+    Raises:
+      SeparatrixError: in place of the OSError that the block raised.
+
+    >>> with explain_os_errors("write the report", fix="choose another folder"):
     ...     open("/no/such/folder/file", "w")
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: cannot write the report: No such file or directory (/no/such/folder/file)
+    separatrix.errors.SeparatrixError: cannot write the report: No such file or directory
+    (/no/such/folder/file); choose another folder
     """
     try:
         yield
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise SeparatrixError(f"cannot {doing}: {error.strerror or error}{where}") from error
+        file = f" ({error.filename})" if error.filename else ""
+        reason = f"cannot {action}: {error.strerror or error}{file}"
+        raise SeparatrixError(f"{reason}; {fix}" if fix else reason) from error
 
 
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Have `write` make a file under a temporary name, then put it in place: readers see the old
-    file or the new one, whole.
+def write_synced(path: Path, write: Callable[[Path], Any]) -> None:
+    """Have `write` make the file `path`, and return once it is on the disk.
+
+    Raises:
+      OSError: where the file cannot be written.
+    """
+    write(path)
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def write_atomic(path: Path, write: Callable[[Path], Any]) -> None:
+    """Replace a file in one step, so that readers see the old file or the new one, complete.
+
+    The file is written under a temporary name in the same folder, synced to the disk and renamed.
+
+    Args:
+      path: the file.
+      write: makes a file at the path that it is given, which is the temporary one.
+
+    Raises:
+      SeparatrixError: where the file cannot be written; the old file is unchanged.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_whole(folder / "note.txt", lambda path: path.write_text("hello"))
+    >>> write_atomic(folder / "note.txt", lambda path: path.write_text("hello"))
     >>> [file.name for file in folder.iterdir()]
     ['note.txt']
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with explained(f"write {path.name}"):
-            write(temporary)
-            with open(temporary, "rb+") as file:
-                os.fsync(file.fileno())
+        with explain_os_errors(f"write {path.name}"):
+            write_synced(temporary, write)
             os.replace(temporary, path)
             folder = os.open(path.parent, os.O_RDONLY)
             try:
@@ -59,8 +93,24 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
             temporary.unlink()
 
 
+def write_bytes(path: Path, data: bytes | str) -> None:
+    """Write bytes, or text as UTF-8, with `write_atomic`.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "note.txt"
+    >>> write_bytes(file, "hello")
+    >>> file.read_text()
+    'hello'
+    """
+    content = data.encode() if isinstance(data, str) else data
+    write_atomic(path, lambda target: target.write_bytes(content))
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write plain values as JSON, whole or not at all.
+    """Write plain values as JSON with `write_atomic`.
+
+    Raises:
+      ValueError: for numbers that JSON cannot express (NaN, infinity).
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "value.json"
@@ -68,23 +118,37 @@ def write_json(path: Path, value: Any) -> None:
     >>> json.loads(file.read_text())
     {'a': 1}
     """
-    text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    write_whole(path, lambda target: target.write_text(text, encoding="utf-8"))
+    write_bytes(path, json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file; None where the file is absent, unreadable or not JSON.
+
+    >>> read_json(Path("no-such-file")) is None
+    True
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 @contextlib.contextmanager
-def alone(file: Path, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock on `file` if nobody else does (or once nobody does, with `wait`); whether it is
-    held.
+def lock(file: Path, wait: bool = False) -> Iterator[bool]:
+    """Lock `file`, which is made if needed; yields whether the lock is held.
 
-    The lock ends with the process, however that ends. Where locks or writing are not possible
-    nothing is held: what is done under a lock must be safe without it, and the lock only saves
-    work.
+    The lock ends with the process, however that ends. Where the system has no locks, or the file
+    cannot be written, the lock is not held: what is done under a lock must be safe without it, and
+    the lock only saves work.
+
+    Args:
+      file: the file that stands for the lock.
+      wait: whether to wait for a process that holds the lock.
 
     >>> import tempfile
-    >>> lock = Path(tempfile.mkdtemp()) / ".lock"
-    >>> with alone(lock) as mine, alone(lock) as mine_too:
-    ...     mine, mine_too
+    >>> file = Path(tempfile.mkdtemp()) / ".lock"
+    >>> with lock(file) as first, lock(file) as second:
+    ...     first, second
     (True, False)
     """
     try:
@@ -102,3 +166,31 @@ def alone(file: Path, wait: bool = False) -> Iterator[bool]:
         yield held
     finally:
         os.close(handle)
+
+
+def cache_folder() -> Path:
+    """The folder for what can be made again: compiled programs, drawings, the calibration.
+
+    It is `SEPARATRIX_CACHE` where that is set, else the platform's cache folder for Separatrix
+    (`~/.cache/separatrix` on Linux).
+
+    >>> "separatrix" in str(cache_folder()) or "SEPARATRIX_CACHE" in os.environ
+    True
+    """
+    if named := os.environ.get("SEPARATRIX_CACHE"):
+        return Path(named).expanduser()
+    return Path(platformdirs.user_cache_dir("separatrix", appauthor=False))
+
+
+def data_folder() -> Path:
+    """The folder of data sets.
+
+    It is `SEPARATRIX_DATA` where that is set, else a folder among the user's data
+    (`~/.local/share/separatrix/data` on Linux).
+
+    >>> "separatrix" in str(data_folder()) or "SEPARATRIX_DATA" in os.environ
+    True
+    """
+    if named := os.environ.get("SEPARATRIX_DATA"):
+        return Path(named).expanduser()
+    return Path(platformdirs.user_data_dir("separatrix", appauthor=False)) / "data"

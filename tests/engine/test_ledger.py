@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import DamagedPart, Ledger, table_of, write_json, write_whole
+from separatrix.engine import DamagedPart, Ledger, table_of
 from separatrix.engine.store import ledger
 from separatrix.errors import SeparatrixError
 
@@ -335,37 +335,6 @@ def test_a_lab_whose_disk_filled_up_is_not_complete(tmp_path, monkeypatch, progr
 
 class Crash(BaseException):
     """The end of the process, as far as a `try` can see."""
-
-
-def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path, monkeypatch):
-    file = tmp_path / "value.json"
-    write_json(file, {"old": 1})
-
-    def crash(*_):
-        raise Crash
-
-    for call in ("replace", "fsync"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, crash)
-            # kill -9 runs no `finally`, so the temporary file stays as well.
-            patch.setattr(Path, "unlink", lambda *_: None)
-            with pytest.raises(Crash):
-                write_json(file, {"new": 2})
-        assert json.loads(file.read_text()) == {"old": 1}
-    assert len(left_over(tmp_path)) == 2
-    write_json(file, {"new": 2})
-    assert json.loads(file.read_text()) == {"new": 2}
-
-
-def test_the_file_is_synced_before_it_is_renamed_and_the_folder_after(tmp_path, monkeypatch):
-    calls = []
-    fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(
-        os, "fsync", lambda fd: calls.append(os.path.isdir(f"/proc/self/fd/{fd}")) or fsync(fd)
-    )
-    monkeypatch.setattr(os, "replace", lambda a, b: calls.append("rename") or replace(a, b))
-    write_whole(tmp_path / "file", lambda path: path.write_bytes(b"x"))
-    assert calls == [False, "rename", True]
 
 
 def test_temporary_parts_of_a_killed_run_are_not_read(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from separatrix.engine.store import ledger, parts
 from separatrix.engine.store.compaction import FANOUT, pack_together, to_pack
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import key_of, scan_part
-from separatrix.files import alone
+from separatrix.files import lock
 from separatrix.spec import digest
 
 
@@ -194,7 +194,7 @@ def test_one_packs_while_others_write_and_read(tmp_path):
 
 def test_a_lock_keeps_a_second_packer_out(tmp_path):
     source = filled(tmp_path, FANOUT)
-    with alone(source.parts / ".packing") as mine:
+    with lock(source.parts / ".packing") as mine:
         assert mine
         assert source.pack() == 0
     assert len(source.files()) == FANOUT

@@ -78,8 +78,8 @@ def diagnose(
     from separatrix.diagnosis.page import write_outcome
     from separatrix.diagnosis.sights import sight
     from separatrix.engine import Lab
-    from separatrix.engine.store.ledger import explained
     from separatrix.errors import check_number
+    from separatrix.files import explain_os_errors
     from separatrix.report import write_report
 
     check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in points, as it was given
@@ -101,7 +101,7 @@ def diagnose(
         write_outcome(bench, found, command)
     page = write_report(folder)
     if export:
-        with explained(f"write {export}"):
+        with explain_os_errors(f"write {export}"):
             Path(export).write_text(export_code(bench, found), encoding="utf-8")
     if json:
         print(json_.dumps(found.plain(), indent=1, ensure_ascii=False, allow_nan=False))

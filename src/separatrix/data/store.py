@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from separatrix.data.catalogue import CATALOGUE, PARTS, Entry, digest_of, find_entry
 from separatrix.data.embedded import EMBEDDED, embedded_digits, embedded_photographs
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.files import data_folder, explain_os_errors, write_synced
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -40,24 +40,6 @@ class DataSet:
 
     def __repr__(self) -> str:
         return f"DataSet(name={self.name!r}, train={self.train_x.shape}, test={self.test_x.shape})"
-
-
-def data_folder() -> Path:
-    """Where data sets are kept: SEPARATRIX_DATA, or a folder among the user's data.
-
-    >>> "separatrix" in str(data_folder()) or "SEPARATRIX_DATA" in os.environ
-    True
-    """
-    given = os.environ.get("SEPARATRIX_DATA")
-    if given:
-        return Path(given).expanduser()
-    if sys.platform == "darwin":
-        base = Path("~/Library/Application Support")
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
-    return base.expanduser() / "separatrix" / "data"
 
 
 def checksum(array: np.ndarray) -> str:
@@ -101,47 +83,36 @@ def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
     check_arrays(entry, arrays, origin)
     folder = data_folder()
     target, fresh = folder / entry.name, folder / f".{entry.name}-{os.getpid()}"
+    about = {
+        "name": entry.name,
+        "origin": origin,
+        "credit": entry.credit,
+        "digest": entry.digest,
+        "sha256": entry.sums,
+    }
+    fix = "set SEPARATRIX_DATA to a folder that can be written"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        for part in PARTS:
-            _write(
-                fresh / f"{part}.npy",
-                lambda file, part=part: np.save(file, arrays[part], allow_pickle=False),
-            )
-        about = {
-            "name": entry.name,
-            "origin": origin,
-            "credit": entry.credit,
-            "digest": entry.digest,
-            "sha256": entry.sums,
-        }
-        _write(
-            fresh / "about.json",
-            lambda file: file.write((json.dumps(about, indent=1) + "\n").encode()),
-        )
-        if target.exists():  # a damaged one: sound ones are not fetched again
-            old = folder / f".{entry.name}-old-{os.getpid()}"
-            target.rename(old)
-            fresh.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            fresh.rename(target)
-    except OSError as error:
-        raise SeparatrixError(
-            f"cannot write to the data folder {folder} ({error.strerror}); set SEPARATRIX_DATA to a folder that can be"
-        ) from error
+        with explain_os_errors(f"write to the data folder {folder}", fix):
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            for part in PARTS:
+                write_synced(
+                    fresh / f"{part}.npy",
+                    lambda path, part=part: np.save(path, arrays[part], allow_pickle=False),
+                )
+            text = json.dumps(about, indent=1) + "\n"
+            write_synced(fresh / "about.json", lambda path: path.write_text(text, "utf-8"))
+            if target.exists():  # a damaged one: sound ones are not fetched again
+                old = folder / f".{entry.name}-old-{os.getpid()}"
+                target.rename(old)
+                fresh.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target
-
-
-def _write(file: Path, write) -> None:
-    with file.open("wb") as stream:
-        write(stream)
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def kept(entry: Entry) -> DataSet | None:

@@ -8,9 +8,8 @@ import numpy as np
 
 from separatrix.diagnosis.bench import LOCAL_PIXELS, SHARED, SHARED_PATCHES, Bench
 from separatrix.diagnosis.verdict import Diagnosis, Gain, answers
-from separatrix.engine import write_json
-from separatrix.engine.store.ledger import explained
 from separatrix.errors import SeparatrixError
+from separatrix.files import explain_os_errors, write_json
 from separatrix.inference.intervals import Interval
 from separatrix.studies.claims import Evidence
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Outcome, Picture, Series, TableData
@@ -33,7 +32,7 @@ def write_outcome(bench: Bench, found: Diagnosis, command: str) -> None:
     ledger = bench.lab.ledger
     if ledger is None:
         raise SeparatrixError("a diagnosis is written into an output folder, and this lab has none")
-    with explained("make the folder of outcomes"):
+    with explain_os_errors("make the folder of outcomes"):
         (ledger.folder / "outcomes").mkdir(exist_ok=True)
     outcome = Outcome((), figures(bench, found), tables(found), found.notes).plain()
     settings = json.loads(json.dumps(dataclasses.asdict(bench.settings)))

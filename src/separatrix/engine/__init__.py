@@ -11,8 +11,6 @@ from separatrix.engine.store.ledger import (
     Ledger,
     Table,
     table_of,
-    write_json,
-    write_whole,
 )
 from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
 from separatrix.engine.trial import Measure, Trial, run_trial
@@ -56,6 +54,4 @@ __all__ = [
     "table_of",
     "use_compilation_cache",
     "work_of",
-    "write_json",
-    "write_whole",
 ]

@@ -23,11 +23,11 @@ from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.speed import find_speed
-from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of, write_json
+from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.files import alone
+from separatrix.files import lock, write_json
 from separatrix.notes import Note
 from separatrix.spec import importable
 
@@ -377,7 +377,7 @@ class Lab:
         if self.ledger is None:
             return
         file = self.ledger.folder / "manifest.json"
-        with alone(self.ledger.parts / ".manifest", wait=True):  # shards end at the same time
+        with lock(self.ledger.parts / ".manifest", wait=True):  # shards end at the same time
             write_json(file, {"runs": [self.manifest(), *read_manifest(self.ledger.folder)][:100]})
 
 

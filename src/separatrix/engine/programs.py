@@ -4,7 +4,6 @@ import concurrent.futures
 import dataclasses
 import math
 import os
-import sys
 import threading
 import time
 import warnings
@@ -16,6 +15,7 @@ import numpy as np
 
 from separatrix.engine.sweep import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
+from separatrix.files import cache_folder
 from separatrix.learners import Status
 from separatrix.networks.convolutions import alone
 from separatrix.networks.kernels.fused import asked_for
@@ -68,19 +68,6 @@ class Tally:
         )
 
 
-def cache_folder() -> str:
-    """Where this package keeps what can be made again: SEPARATRIX_CACHE, or a folder in the user's
-    cache.
-
-    >>> "separatrix" in cache_folder() or "SEPARATRIX_CACHE" in os.environ
-    True
-    """
-    home = os.path.expanduser("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
-    return os.environ.get("SEPARATRIX_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or home, "separatrix"
-    )
-
-
 def use_compilation_cache() -> str | None:
     """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None
     where that is not possible.
@@ -88,7 +75,7 @@ def use_compilation_cache() -> str | None:
     >>> use_compilation_cache() is None or use_compilation_cache().endswith("xla")
     True
     """
-    folder = os.path.join(cache_folder(), "xla")
+    folder = str(cache_folder() / "xla")
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError:

@@ -15,10 +15,9 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.engine.programs import cache_folder
 from separatrix.engine.work import Making, Work
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_whole
+from separatrix.files import cache_folder, write_bytes
 from separatrix.spec import digest
 
 FORMAT = 1  # of the stored file: raise it whenever what is counted changes
@@ -123,7 +122,7 @@ def speed_file(workers: int) -> Path:
     >>> speed_file(1) != speed_file(2)
     True
     """
-    return Path(cache_folder()) / "speed" / f"{digest(machine(workers))}.json"
+    return cache_folder() / "speed" / f"{digest(machine(workers))}.json"
 
 
 def keep_speed(speed: Speed, workers: int, **further: Any) -> Path:
@@ -144,7 +143,7 @@ def keep_speed(speed: Speed, workers: int, **further: Any) -> Path:
         raise SeparatrixError(
             f"cannot keep the calibration in {file.parent}: {error.strerror}; set SEPARATRIX_CACHE"
         ) from error
-    write_whole(file, lambda path: path.write_text(text, encoding="utf-8"))
+    write_bytes(file, text)
     return file
 
 

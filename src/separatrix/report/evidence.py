@@ -5,7 +5,7 @@ this package.
 import os
 from pathlib import Path
 
-from separatrix.engine.store.ledger import explained, write_whole
+from separatrix.files import explain_os_errors, write_bytes
 from separatrix.report.content import compose
 from separatrix.report.figure.data import table_csv
 from separatrix.report.figure.draw import draw_twice
@@ -39,9 +39,9 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
         for table in outcome.get("tables", []):
             files[kept / "tables" / f"{study}-{table['name']}.csv"] = table_csv(table).encode()
     files[kept / "README.md"] = markdown_page(report).encode()
-    with explained(f"make the folder {kept}"):
+    with explain_os_errors(f"make the folder {kept}"):
         for parent in {path.parent for path in files}:
             parent.mkdir(parents=True, exist_ok=True)
     for path, data in files.items():
-        write_whole(path, lambda temporary, data=data: temporary.write_bytes(data) and None)
+        write_bytes(path, data)
     return kept / "README.md"

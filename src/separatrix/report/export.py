@@ -5,8 +5,8 @@ table.
 import os
 from pathlib import Path
 
-from separatrix.engine.store.ledger import explained
 from separatrix.errors import ParameterError
+from separatrix.files import explain_os_errors
 from separatrix.report.content import compose
 from separatrix.report.figure.draw import FORMATS, save
 from separatrix.report.latex import claims_table
@@ -51,7 +51,7 @@ def write_figures(
     run = read_run(folder)
     report = compose(run)
     out = Path(target)
-    with explained(f"make the folder {out}"):
+    with explain_os_errors(f"make the folder {out}"):
         out.mkdir(parents=True, exist_ok=True)
     texts = data_files(run, report) | {"claims.tex": claims_table(run.claims)}
     written = []

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine.store.ledger import explained, write_whole
+from separatrix.files import explain_os_errors, write_bytes
 from separatrix.report.content import Report, compose
 from separatrix.report.figure.cache import drawings_of
 from separatrix.report.figure.data import csv_of, data_of, table_csv
@@ -42,7 +42,7 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
         target / "report.md": markdown_page(report).encode(),
         target / "index.html": page.encode(),
     }
-    with explained(f"make the folder {target}"):
+    with explain_os_errors(f"make the folder {target}"):
         for parent in sorted({path.parent for path in files}):
             parent.mkdir(exist_ok=True)
     for path, data in files.items():
@@ -73,4 +73,4 @@ def write_file(path: Path, data: bytes) -> None:
     >>> import tempfile
     >>> write_file(Path(tempfile.mkdtemp()) / "a.txt", b"hello")
     """
-    write_whole(path, lambda temporary: temporary.write_bytes(data) and None)
+    write_bytes(path, data)

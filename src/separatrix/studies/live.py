@@ -14,9 +14,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine import Lab, write_json
+from separatrix.engine import Lab
 from separatrix.engine.lab import Progress
 from separatrix.errors import SeparatrixError
+from separatrix.files import write_json
 from separatrix.inference import Threshold
 
 LIVE = "live.json"

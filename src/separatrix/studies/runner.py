@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine import Lab, Plan, ShardWaits, Sweep, write_json
-from separatrix.engine.store.ledger import explained
+from separatrix.engine import Lab, Plan, ShardWaits, Sweep
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.files import explain_os_errors, write_json
 from separatrix.studies.live import tell, telling
 from separatrix.studies.registry import find_study
 from separatrix.studies.study import Study
@@ -108,7 +108,7 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     if run:
         lab.start()
     claims: list[dict[str, Any]] = []
-    with explained("make the folder of outcomes"):
+    with explain_os_errors("make the folder of outcomes"):
         (folder / "outcomes").mkdir(exist_ok=True)
     try:
         with telling(lab, [job.study.name for job in run]):

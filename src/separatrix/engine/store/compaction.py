@@ -18,7 +18,7 @@ import pyarrow as pa
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import DamagedPart, Part, read_groups, write_part
 from separatrix.errors import SeparatrixError
-from separatrix.files import alone
+from separatrix.files import lock
 
 FANOUT = 64  # parts of about the same size that are packed together
 MOST_ROWS = 2**18
@@ -64,8 +64,8 @@ def pack(folder: Path, parts: Iterable[Part]) -> int:
     wanted = to_pack(parts)
     made = 0
     if wanted:
-        with alone(folder / ".packing") as mine:
-            for sources in wanted if mine else []:
+        with lock(folder / ".packing") as held:
+            for sources in wanted if held else []:
                 # A part that is gone or damaged is for others to deal with, and a full disk for the
                 # next part that must be written.
                 with contextlib.suppress(FileNotFoundError, DamagedPart, SeparatrixError):

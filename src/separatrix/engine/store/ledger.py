@@ -36,7 +36,7 @@ from separatrix.engine.store.parts import (
 )
 from separatrix.engine.store.table import Table, joined, table_of
 from separatrix.errors import SeparatrixError
-from separatrix.files import explained, write_json, write_whole
+from separatrix.files import explain_os_errors, write_json
 from separatrix.spec import digest
 
 __all__ = [
@@ -46,10 +46,7 @@ __all__ = [
     "DamagedPart",
     "Ledger",
     "Table",
-    "explained",
     "table_of",
-    "write_json",
-    "write_whole",
 ]
 
 Result = TypeVar("Result")
@@ -96,7 +93,7 @@ class Ledger:
         something else.
         """
         path = Path(folder)
-        with explained(f"use the output folder {path}"):
+        with explain_os_errors(f"use the output folder {path}"):
             if path.exists() and not path.is_dir():
                 raise SeparatrixError(
                     f"the output folder {path} is a file; choose another with --out"
@@ -115,7 +112,7 @@ class Ledger:
         if not (path / MARK).exists():
             write_json(path / MARK, {"format": FORMAT, "what": "results of separatrix"})
         ledger._check_format()
-        with explained(f"write to the output folder {path}"):
+        with explain_os_errors(f"write to the output folder {path}"):
             ledger.parts.mkdir(exist_ok=True)
             ledger.calculations.mkdir(exist_ok=True)
         return ledger
@@ -271,7 +268,7 @@ class Ledger:
     def set_aside(self, damage: DamagedPart) -> None:
         """Give a damaged part another name, under which nobody reads it."""
         with (
-            explained(f"set the damaged part {damage.file.name} aside"),
+            explain_os_errors(f"set the damaged part {damage.file.name} aside"),
             contextlib.suppress(FileNotFoundError),
         ):
             os.replace(damage.file, damage.file.with_name(damage.file.name + ".damaged"))

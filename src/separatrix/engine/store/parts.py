@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int, UInt64
 
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_whole
+from separatrix.files import write_atomic
 from separatrix.spec import digest
 
 FORMAT = "1"
@@ -142,7 +142,7 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
         if written is not None:
             os.utime(target, (written, written))
 
-    write_whole(path, write)
+    write_atomic(path, write)
     return path
 
 

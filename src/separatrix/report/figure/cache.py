@@ -17,9 +17,8 @@ import matplotlib
 import numpy as np
 
 from separatrix import __version__
-from separatrix.engine.programs import cache_folder
-from separatrix.engine.store.ledger import write_whole
 from separatrix.errors import SeparatrixError
+from separatrix.files import cache_folder, write_bytes
 from separatrix.report.figure.draw import Drawing, drawing_of
 from separatrix.studies import Figure, Heatmap
 
@@ -34,7 +33,7 @@ def drawings_of(figures: Mapping[str, tuple[Figure | Heatmap, str]]) -> dict[str
     >>> drawings_of({"a": (figure, "f0-")})["a"] == drawing_of(figure, "f0-")
     True
     """
-    folder = Path(cache_folder()) / "drawings"
+    folder = cache_folder() / "drawings"
     out, new = {}, False
     for key, (figure, prefix) in figures.items():
         file = folder / f"{digest_of(figure, prefix)}.json"
@@ -96,7 +95,7 @@ def _write(file: Path, drawing: Drawing) -> bool:
     text = json.dumps({"inline": drawing.inline, "alone": drawing.alone, "places": places})
     with contextlib.suppress(OSError, SeparatrixError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, lambda target: target.write_text(text, encoding="utf-8") and None)
+        write_bytes(file, text)
         return True
     return False
 

@@ -13,8 +13,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from separatrix.engine.store.ledger import write_whole
 from separatrix.errors import ParameterError
+from separatrix.files import write_bytes
 from separatrix.report.figure.canvas import canvas_of
 from separatrix.report.figure.svg import BLACK, INK, inlined, standalone
 from separatrix.studies import Figure, Heatmap
@@ -113,7 +113,7 @@ def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
     else:
         with _matplotlib():
             data = _rendered(canvas_of(figure, BLACK)[0], suffix[1:])
-    write_whole(path, lambda target: target.write_bytes(data) and None)
+    write_bytes(path, data)
     return path
 
 
