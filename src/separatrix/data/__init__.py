@@ -1,8 +1,8 @@
 """Data: real images, fetched once, checked by SHA-256, kept as plain arrays."""
 
 from separatrix.data.catalogue import CATALOGUE, Entry
+from separatrix.data.download import get
 from separatrix.data.embedded import EMBEDDED, photographs
-from separatrix.data.get import get
 from separatrix.data.labelled import NAMED, Labelled, as_labelled, batches, moments, read_labelled
 from separatrix.data.store import DataSet, available, data_folder, load, pinned
 

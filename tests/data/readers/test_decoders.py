@@ -11,21 +11,21 @@ import pytest
 from data_files import cifar_bins, cifar_planes
 from PIL import Image
 
-from separatrix.data import formats
+from separatrix.data.readers import decoders
 
 RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
-    monkeypatch.setattr(formats, "CIFAR_ROWS", 5)
+    monkeypatch.setattr(decoders, "CIFAR_ROWS", 5)
 
 
 def test_idx_files_of_one_and_three_axes():
     for shape in ((7,), (3, 4, 5)):
         array = RNG.integers(0, 256, shape, np.uint8)
         header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
-        np.testing.assert_array_equal(formats.read_idx(header + array.tobytes()), array)
+        np.testing.assert_array_equal(decoders.read_idx(header + array.tobytes()), array)
         for wrong in (
             header + array.tobytes()[:-1],
             header + array.tobytes() + b"x",
@@ -33,26 +33,26 @@ def test_idx_files_of_one_and_three_axes():
             b"",
             header[:6],
         ):
-            with pytest.raises(formats.DAMAGE):
-                formats.read_idx(wrong)
+            with pytest.raises(decoders.DAMAGE):
+                decoders.read_idx(wrong)
 
 
 def test_wrapped_bytes_are_unwrapped_up_to_a_limit():
     raw = bytes(1000)
     for packed in (raw, gzip.compress(raw), lzma.compress(raw)):
-        assert formats.inflate(packed, 1000) == raw
+        assert decoders.inflate(packed, 1000) == raw
         with pytest.raises(ValueError, match="more than 999 bytes"):
-            formats.inflate(packed, 999)
+            decoders.inflate(packed, 999)
     for packed in (gzip.compress(RNG.bytes(1000)), lzma.compress(RNG.bytes(1000))):
-        with pytest.raises(formats.DAMAGE):
-            formats.inflate(packed[:500], 2000)
+        with pytest.raises(decoders.DAMAGE):
+            decoders.inflate(packed[:500], 2000)
 
 
 def test_the_three_forms_of_a_cifar_batch_agree():
     x, y = RNG.integers(0, 256, (5, 32, 32, 3), np.uint8), RNG.integers(0, 10, 5, np.uint8)
     for read, raw in (
-        (formats.read_cifar_batch, cifar_bins(x, y)),
-        (formats.read_cifar_planes, cifar_planes(x, y)),
+        (decoders.read_cifar_batch, cifar_bins(x, y)),
+        (decoders.read_cifar_planes, cifar_planes(x, y)),
     ):
         pixels, labels = read(raw)
         np.testing.assert_array_equal(pixels, x)
@@ -61,14 +61,14 @@ def test_the_three_forms_of_a_cifar_batch_agree():
             read(raw[:-1])
     file = io.BytesIO()
     Image.fromarray(x.reshape(5, 1024, 3)).save(file, "PNG")
-    np.testing.assert_array_equal(formats.read_png_rows(file.getvalue()), x)
-    with pytest.raises(formats.DAMAGE):
-        formats.read_png_rows(file.getvalue()[:1000])
+    np.testing.assert_array_equal(decoders.read_png_rows(file.getvalue()), x)
+    with pytest.raises(decoders.DAMAGE):
+        decoders.read_png_rows(file.getvalue()[:1000])
     for picture in (Image.new("RGB", (1024, 4)), Image.new("L", (1024, 5))):
         file = io.BytesIO()
         picture.save(file, "PNG")
         with pytest.raises(ValueError, match="no PNG of 1024"):
-            formats.read_png_rows(file.getvalue())
+            decoders.read_png_rows(file.getvalue())
 
 
 def test_npz_files_are_read_but_their_objects_are_not():
@@ -84,15 +84,15 @@ def test_npz_files_are_read_but_their_objects_are_not():
         np.savez(file, **arrays)
         return file.getvalue()
 
-    assert formats.read_npz(packed(good), 10**4)["train_x"].shape == (2, 3)
+    assert decoders.read_npz(packed(good), 10**4)["train_x"].shape == (2, 3)
     with pytest.raises(ValueError, match="allow_pickle"):
-        formats.read_npz(packed(good | {"x_test": np.array([print], object)}), 10**4)
+        decoders.read_npz(packed(good | {"x_test": np.array([print], object)}), 10**4)
     with pytest.raises(KeyError):
-        formats.read_npz(packed({"x_train": good["x_train"]}), 10**4)
+        decoders.read_npz(packed({"x_train": good["x_train"]}), 10**4)
     with pytest.raises(ValueError, match="more than 100 bytes"):
-        formats.read_npz(packed(good), 100)
+        decoders.read_npz(packed(good), 100)
     with pytest.raises(zipfile.BadZipFile):
-        formats.read_npz(b"nothing", 100)
+        decoders.read_npz(b"nothing", 100)
 
 
 def test_members_of_archives_are_read_without_unpacking(tmp_path):
@@ -106,13 +106,13 @@ def test_members_of_archives_are_read_without_unpacking(tmp_path):
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         made.addfile(link)
     raw = file.getvalue()
-    assert formats.tar_members(io.BytesIO(raw), ("a/one",), 10) == {"a/one": bytes(3)}
+    assert decoders.tar_members(io.BytesIO(raw), ("a/one",), 10) == {"a/one": bytes(3)}
     for names, words in (
         (("a/three",), "it lacks a/three"),
         (("a/link",), "it lacks a/link"),
         (("../two",), "more than 4 bytes"),
     ):
         with pytest.raises(ValueError, match=words):
-            formats.tar_members(io.BytesIO(raw), names, 4)
-    with pytest.raises(formats.DAMAGE):
-        formats.tar_members(io.BytesIO(raw[: len(raw) // 2]), ("../two",), 10)
+            decoders.tar_members(io.BytesIO(raw), names, 4)
+    with pytest.raises(decoders.DAMAGE):
+        decoders.tar_members(io.BytesIO(raw[: len(raw) // 2]), ("../two",), 10)

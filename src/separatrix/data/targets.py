@@ -1,16 +1,15 @@
 """Labels: from whatever stands in a column or array to class numbers or to numbers."""
 
 import numbers
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from separatrix.data.labelled.limits import encodable, said
+from separatrix.data.readers.limits import encodable, printable
+from separatrix.data.rows import TaskOption
 from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
-AskedTask = Literal["auto", "classification", "regression"]
 MOST_CLASSES = 1000
 WHOLE_FLOATS = 20  # so many different whole numbers written as floating point are taken for classes
 ROWS_A_CLASS = 5  # integers with fewer rows a value than this are taken for numbers, not classes
@@ -22,7 +21,7 @@ Found = tuple[
 ]
 
 
-def understood(name: str, y: np.ndarray, task: AskedTask = "auto") -> Found:
+def understood(name: str, y: np.ndarray, task: TaskOption = "auto") -> Found:
     """Labels as class numbers with the classes' names, or as numbers without; and notes.
 
     Text and truth values are classes. So are two different numbers, at most 20 different whole ones
@@ -44,7 +43,7 @@ def understood(name: str, y: np.ndarray, task: AskedTask = "auto") -> Found:
     values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(values) < 2:
         raise SeparatrixError(
-            f"all {len(y)} labels of {said(name)} are {said(_called(values[0]))}; there is nothing to learn"
+            f"all {len(y)} labels of {printable(name)} are {printable(_called(values[0]))}; there is nothing to learn"
         )
     if task == "classification" or (task == "auto" and _classes(y, values)):
         note = (
@@ -60,11 +59,11 @@ def understood(name: str, y: np.ndarray, task: AskedTask = "auto") -> Found:
         out = y.astype(np.float32)
     if not np.isfinite(out).all():
         raise SeparatrixError(
-            f"the labels of {said(name)} reach {np.abs(y).max():.3g}, beyond what float32 holds; rescale them"
+            f"the labels of {printable(name)} reach {np.abs(y).max():.3g}, beyond what float32 holds; rescale them"
         )
     if out.min() == out.max():
         raise SeparatrixError(
-            f"all labels of {said(name)} are {out[0]:g} to the precision of float32; subtract their mean"
+            f"all labels of {printable(name)} are {out[0]:g} to the precision of float32; subtract their mean"
         )
     return out, (), notes
 
@@ -80,16 +79,16 @@ def _plain(name: str, y: np.ndarray) -> np.ndarray:
                 return np.array([float(each) for each in flat]).reshape(y.shape)
             except OverflowError:
                 raise SeparatrixError(
-                    f"the labels of {said(name)} hold a number beyond floating point; rescale them"
+                    f"the labels of {printable(name)} hold a number beyond floating point; rescale them"
                 ) from None
         missing = sum(each is None for each in flat)
         if missing:
             raise SeparatrixError(
-                f"{missing} labels of {said(name)} are missing; remove these rows"
+                f"{missing} labels of {printable(name)} are missing; remove these rows"
             )
         sorts = " and ".join(sorted({type(each).__name__ for each in flat})[:3])
         raise SeparatrixError(
-            f"the labels of {said(name)} must be all text or all numbers, but are {said(sorts)}"
+            f"the labels of {printable(name)} must be all text or all numbers, but are {printable(sorts)}"
         )
     if y.dtype.kind == "S":
         return np.char.decode(y, "utf-8", "backslashreplace")
@@ -98,17 +97,17 @@ def _plain(name: str, y: np.ndarray) -> np.ndarray:
             "".join(y.reshape(-1)).encode()
         except UnicodeError:
             raise SeparatrixError(
-                f"the labels of {said(name)} hold text that is not Unicode"
+                f"the labels of {printable(name)} hold text that is not Unicode"
             ) from None
         return y
     if y.dtype.kind not in "buif":
         raise SeparatrixError(
-            f"the labels of {said(name)} must be text or numbers, but are of type {said(str(y.dtype))}"
+            f"the labels of {printable(name)} must be text or numbers, but are of type {printable(str(y.dtype))}"
         )
     return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
 
 
-def _flat(name: str, y: np.ndarray, task: AskedTask) -> tuple[np.ndarray, tuple[Note, ...]]:
+def _flat(name: str, y: np.ndarray, task: TaskOption) -> tuple[np.ndarray, tuple[Note, ...]]:
     if y.ndim == 1:
         return y, ()
     if y.ndim and y.size == len(y):
@@ -123,7 +122,7 @@ def _flat(name: str, y: np.ndarray, task: AskedTask) -> tuple[np.ndarray, tuple[
             )
             return hot.argmax(1), (note,)
     raise SeparatrixError(
-        f"the labels of {said(name)} must be one a row, but have the shape {' × '.join(map(str, y.shape)) or '()'}"
+        f"the labels of {printable(name)} must be one a row, but have the shape {' × '.join(map(str, y.shape)) or '()'}"
     )
 
 
@@ -136,7 +135,7 @@ def _refuse_missing(name: str, y: np.ndarray) -> None:
         return
     if missing.any():
         raise SeparatrixError(
-            f"{int(missing.sum())} labels of {said(name)} are missing or infinite, the first in row {int(missing.argmax())}; remove these rows"
+            f"{int(missing.sum())} labels of {printable(name)} are missing or infinite, the first in row {int(missing.argmax())}; remove these rows"
         )
 
 
@@ -145,7 +144,7 @@ def _numeric(name: str, y: np.ndarray) -> np.ndarray:
         out = y.astype(np.float64)
     except ValueError:
         raise SeparatrixError(
-            f"the labels of {said(name)} are text, which a regression cannot use; say task=classification"
+            f"the labels of {printable(name)} are text, which a regression cannot use; say task=classification"
         ) from None
     _refuse_missing(name, out)
     return out
@@ -189,11 +188,11 @@ def _classified(
     rows = len(inverse)
     if len(values) > MOST_CLASSES:
         raise SeparatrixError(
-            f"the labels of {said(name)} name {len(values)} classes, more than the {MOST_CLASSES} allowed; is this a regression?"
+            f"the labels of {printable(name)} name {len(values)} classes, more than the {MOST_CLASSES} allowed; is this a regression?"
         )
     if 2 * len(values) > rows:
         raise SeparatrixError(
-            f"the labels of {said(name)} name {len(values)} classes in {rows} rows, fewer than two rows a class"
+            f"the labels of {printable(name)} name {len(values)} classes in {rows} rows, fewer than two rows a class"
         )
     names = [_called(each) for each in values]
     order = _order(names)
@@ -213,7 +212,7 @@ def balance(classes: tuple[str, ...], counts: np.ndarray) -> tuple[Note, ...]:
     few = np.flatnonzero(counts < RARE)
     if few.size:
         worst = int(counts.argmin())
-        words = f"{few.size} of {len(classes)} classes have fewer than {RARE} rows (`{said(classes[worst])}` has {counts[worst]})"
+        words = f"{few.size} of {len(classes)} classes have fewer than {RARE} rows (`{printable(classes[worst])}` has {counts[worst]})"
         out.append(
             Note(
                 "rare-class",
@@ -229,7 +228,7 @@ def balance(classes: tuple[str, ...], counts: np.ndarray) -> tuple[Note, ...]:
     if counts.max() >= UNEVEN * counts.min():
         most, least = int(counts.argmax()), int(counts.argmin())
         share = counts[most] / counts.sum()
-        words = f"class `{said(classes[most])}` has {counts[most]} rows and `{said(classes[least])}` {counts[least]}"
+        words = f"class `{printable(classes[most])}` has {counts[most]} rows and `{printable(classes[least])}` {counts[least]}"
         out.append(
             Note(
                 "imbalanced",

@@ -10,6 +10,8 @@ from separatrix.data import read_labelled
 from separatrix.errors import SeparatrixError
 
 ROWS = 24
+
+
 FORMS = ("npz", "packed.npz", "npy", "csv", "tsv", "parquet", "idx", "idx.gz", "pictures")
 
 
@@ -93,3 +95,11 @@ def refused(path, **words):
         read_labelled(path, **words)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def draws(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def pair(count=40):
+    return np.arange(count) % 2

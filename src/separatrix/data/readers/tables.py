@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data import formats
-from separatrix.data.labelled.build import Raw
-from separatrix.data.labelled.limits import check_size, decoding, read_whole, said
+from separatrix.data.readers import decoders
+from separatrix.data.readers.limits import check_size, decoding, printable, read_whole
+from separatrix.data.rows import RawData
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.notes import Note
 
@@ -16,7 +16,7 @@ INDEX_COLUMNS = ("", "unnamed: 0", "__index_level_0__", "index", "id")
 DELIMITERS = (",", ";", "\t")
 
 
-def read_csv(path: Path, limit: int, label: str | None = None) -> Raw:
+def read_csv(path: Path, limit: int, label: str | None = None) -> RawData:
     """A text table, with or without names in its first line, separated by commas, semicolons or
     tabs; .gz is unpacked.
 
@@ -29,7 +29,7 @@ def read_csv(path: Path, limit: int, label: str | None = None) -> Raw:
 
     raw = read_whole(path, limit)
     with decoding(path, "a CSV file"):
-        raw = formats.inflate(raw, limit)
+        raw = decoders.inflate(raw, limit)
     first = _first_line(path, raw)
     delimiter = max(DELIMITERS, key=first.count)
     bare = all(_number(cell) for cell in first.split(delimiter))
@@ -57,7 +57,7 @@ def _first_line(path: Path, raw: bytes) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise SeparatrixError(
-            f"{said(path)} is not UTF-8 text (line {line}); save it as UTF-8"
+            f"{printable(path)} is not UTF-8 text (line {line}); save it as UTF-8"
         ) from None
     return text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
 
@@ -70,7 +70,7 @@ def _number(cell: str) -> bool:
     return True
 
 
-def read_parquet(path: Path, limit: int, label: str | None = None) -> Raw:
+def read_parquet(path: Path, limit: int, label: str | None = None) -> RawData:
     """A Parquet table, after a look at how much it says that it holds.
 
     >>> read_parquet(Path("no-such-file.parquet"), 1000)
@@ -83,7 +83,7 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> Raw:
     raw = read_whole(path, limit)
     if raw[:4] != b"PAR1":
         raise SeparatrixError(
-            f"{said(path)} cannot be read as a Parquet file (it does not begin like one)"
+            f"{printable(path)} cannot be read as a Parquet file (it does not begin like one)"
         )
     with decoding(path, "a Parquet file"):
         file = parquet.ParquetFile(pyarrow.BufferReader(raw))
@@ -100,10 +100,12 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> Raw:
     return _split(path, names, columns, label, limit)
 
 
-def _split(path: Path, names: list[str], columns: list[Any], label: str | None, limit: int) -> Raw:
+def _split(
+    path: Path, names: list[str], columns: list[Any], label: str | None, limit: int
+) -> RawData:
     """One column for labels, the others for inputs."""
     if not columns or not len(columns[0]):
-        raise SeparatrixError(f"{said(path)} has no rows")
+        raise SeparatrixError(f"{printable(path)} has no rows")
     at = _label_at(path, names, label)
     notes = ()
     dropped = next(
@@ -114,12 +116,14 @@ def _split(path: Path, names: list[str], columns: list[Any], label: str | None, 
             Note(
                 "index-column",
                 "info",
-                f"column `{said(names[dropped])}` counts the rows and was left out",
+                f"column `{printable(names[dropped])}` counts the rows and was left out",
             ),
         )
     kept = [i for i in range(len(names)) if i not in (at, dropped)]
     if not kept:
-        raise SeparatrixError(f"{said(path)} has no columns beside the labels `{said(names[at])}`")
+        raise SeparatrixError(
+            f"{printable(path)} has no columns beside the labels `{printable(names[at])}`"
+        )
     check_size(path, len(columns[0]) * len(kept) * 4, limit)
     read = [_numbers(path, names[i], columns[i]) for i in kept]
     whole = all(each.dtype.kind in "biu" and each.min() >= 0 and each.max() <= 255 for each in read)
@@ -127,7 +131,7 @@ def _split(path: Path, names: list[str], columns: list[Any], label: str | None, 
     with np.errstate(over="ignore", invalid="ignore"):
         for i, each in enumerate(read):
             inputs[:, i] = each
-    return Raw(
+    return RawData(
         inputs,
         _labels(path, names[at], columns[at]),
         columns=tuple(names[i] for i in kept),
@@ -140,11 +144,13 @@ def _label_at(path: Path, names: list[str], label: str | None) -> int:
         found = [i for i, name in enumerate(names) if name == label]
         if not found:
             raise UnknownNameError(
-                f"column in {said(path)} called", said(label), [said(each) for each in names]
+                f"column in {printable(path)} called",
+                printable(label),
+                [printable(each) for each in names],
             )
         if len(found) > 1:
             raise SeparatrixError(
-                f"{said(path)} has {len(found)} columns called `{said(label)}`; rename all but one"
+                f"{printable(path)} has {len(found)} columns called `{printable(label)}`; rename all but one"
             )
         return found[0]
     for usual in LABEL_COLUMNS:
@@ -175,7 +181,7 @@ def _missing(path: Path, name: str, column: Any) -> None:
             else f"has {column.null_count} missing values"
         )
         raise SeparatrixError(
-            f"column `{said(name)}` of {said(path)} {what}; remove these rows or fill them"
+            f"column `{printable(name)}` of {printable(path)} {what}; remove these rows or fill them"
         )
 
 
@@ -189,17 +195,19 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
         or pyarrow.types.is_boolean(kind)
     )
     if not numeric and not pyarrow.types.is_decimal(kind) and not pyarrow.types.is_null(kind):
-        value = said(str(column[0].as_py()) if pyarrow.types.is_string(kind) else str(kind), 30)
+        value = printable(
+            str(column[0].as_py()) if pyarrow.types.is_string(kind) else str(kind), 30
+        )
         what = (
             f"text such as `{value}`"
             if pyarrow.types.is_string(kind)
             else f"values of type {value}"
         )
         raise SeparatrixError(
-            f"column `{said(name)}` of {said(path)} holds {what}; leave it out or turn it into numbers"
+            f"column `{printable(name)}` of {printable(path)} holds {what}; leave it out or turn it into numbers"
         )
     _missing(path, name, column)
-    with decoding(path, f"a table (column `{said(name)}`)"):
+    with decoding(path, f"a table (column `{printable(name)}`)"):
         return (
             column.cast(pyarrow.float64()) if pyarrow.types.is_decimal(kind) else column
         ).to_numpy()
@@ -209,7 +217,7 @@ def _labels(path: Path, name: str, column: Any) -> np.ndarray:
     import pyarrow
 
     _missing(path, name, column)
-    with decoding(path, f"a table (labels `{said(name)}`)"):
+    with decoding(path, f"a table (labels `{printable(name)}`)"):
         kind = column.type
         if pyarrow.types.is_dictionary(kind):
             column = column.cast(kind.value_type)
@@ -224,6 +232,6 @@ def _labels(path: Path, name: str, column: Any) -> np.ndarray:
             or pyarrow.types.is_boolean(kind)
         ):
             raise SeparatrixError(
-                f"the labels `{said(name)}` of {said(path)} are of type {said(str(kind), 30)}, but must be text or numbers"
+                f"the labels `{printable(name)}` of {printable(path)} are of type {printable(str(kind), 30)}, but must be text or numbers"
             )
         return column.to_numpy()
