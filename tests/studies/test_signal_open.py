@@ -16,7 +16,6 @@ from separatrix.errors import SeparatrixError
 from separatrix.inference import Tally, estimate_threshold
 from separatrix.streams import named
 from separatrix.studies import find_study
-from separatrix.studies.drawing import bounded_series
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS, signal_network
 from separatrix.studies.signal_open import verdicts as c
@@ -280,7 +279,7 @@ def test_censored_thresholds_are_drawn_as_bounds():
     assert roles["FCN", "bound"].x == ("plain",)
     assert roles["FCN", "measured"].y == (None,)  # the gap keeps its place among the categories
     assert roles["LCN", "measured"].x == ("plain",)
-    assert bounded_series("CNN", []) == []
+    assert Series.bounded("CNN", []) == []
     labels = {each.label for each in ratio_figure(found).series}
     assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
     assert start_figure(OpenSettings(), found).series[0].label == "CNN"

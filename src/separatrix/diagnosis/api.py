@@ -21,8 +21,8 @@ from separatrix.diagnosis.shifts import distances, translation
 from separatrix.diagnosis.sights import fields_of
 from separatrix.diagnosis.verdict import Diagnosis, Saved, recommended
 from separatrix.engine import Lab
+from separatrix.inference.intervals import mean_over_seeds
 from separatrix.notes import Note
-from separatrix.studies.seeds import mean_over_seeds
 
 
 def diagnose(

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.diagnosis.bench import Bench
-from separatrix.inference.intervals import Interval
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.inference.intervals import Interval, mean_over_seeds
 
 SPLITS, ROWS, NUMBERS = 3, 1000, 2_000_000  # a baseline must not eat the budget
 

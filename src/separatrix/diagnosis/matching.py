@@ -9,7 +9,7 @@ from separatrix.diagnosis.explain import Matched
 from separatrix.diagnosis.gains import gain_interval
 from separatrix.diagnosis.rounds import overlap_of, pairs_of, results
 from separatrix.diagnosis.widths import COSTS, cost_of
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.inference.intervals import mean_over_seeds
 
 SPLITS = 4
 # A local network of the shared one's width costs as many products as it already.

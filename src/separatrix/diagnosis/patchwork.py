@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 from separatrix.diagnosis.bench import SHARED, SHARED_PIXELS, Bench
 from separatrix.diagnosis.explain import Geometry
 from separatrix.geometry import depth_area, elbow, tukey_depth
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.inference.intervals import mean_over_seeds
 
 SEEDS, ROWS, POINTS, DIRECTIONS = 4, 300, 500, 200
 ENOUGH, MOST = (

@@ -22,8 +22,7 @@ from separatrix.diagnosis.bench import (
 from separatrix.diagnosis.gains import Paired, decide, gain_interval, overlaps
 from separatrix.diagnosis.sights import fields_of, is_deep
 from separatrix.diagnosis.verdict import OPEN, Gain, Verdict, answers, judge
-from separatrix.inference.intervals import Interval
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.inference.intervals import Interval, mean_over_seeds
 
 ARMS = (FULL, SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES)
 # Name, the two arms, and whether the second one sees a random arrangement of pixels.

@@ -19,7 +19,7 @@ from separatrix.diagnosis.gains import Paired, gain_interval
 from separatrix.diagnosis.networks import Net, Weights, outputs_of
 from separatrix.diagnosis.rounds import overlap_of
 from separatrix.diagnosis.training import Rows, score
-from separatrix.studies.seeds import mean_over_seeds
+from separatrix.inference.intervals import mean_over_seeds
 
 LEAST, ROWS, NUMBERS = (
     100,

@@ -254,3 +254,59 @@ def _sample(owner: str, name: str, values: Iterable[float]) -> np.ndarray:
 
 def _check_level(owner: str, level: float) -> None:
     check_number(owner, "level", level, low=0.5, high=0.999)
+
+
+# Over a handful of seeds a bootstrap never leaves the range of its sample, and four seeds all lie
+# on one side of the truth in one case of eight. Student's t knows how little few seeds say; it is
+# exact for normal values, and accuracies on thousands of test rows are close to normal.
+
+
+def mean_over_seeds(values: Iterable[float], level: float = 0.95) -> Interval:
+    """The mean over a handful of seeds with Student's interval.
+
+    >>> print(mean_over_seeds([0.70, 0.72, 0.71, 0.75]))
+    0.72 [0.6856, 0.7544]
+    """
+    sample = _seeds("values", values)
+    quantile = special.stdtrit(sample.size - 1, 0.5 + level / 2)
+    half = quantile * sample.std(ddof=1) / np.sqrt(sample.size)
+    return _around(float(sample.mean()), float(half), level, "Student's t", sample.size)
+
+
+def accuracy_over_seeds(values: Iterable[float], level: float = 0.95) -> Interval:
+    """The mean over a handful of seeds of a share: Student's interval, cut to [0, 1].
+
+    >>> print(accuracy_over_seeds([0.98, 0.9, 1.0]))
+    0.96 [0.8286, 1]
+    """
+    mean = mean_over_seeds(values, level)
+    return dataclasses.replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))
+
+
+def gap_over_seeds(
+    first: Iterable[float], second: Iterable[float], level: float = 0.95
+) -> Interval:
+    """The difference of two means over independent seeds, with Welch's interval.
+
+    >>> print(gap_over_seeds([0.70, 0.72, 0.71, 0.75], [0.5, 0.51, 0.49]))
+    0.22 [0.1872, 0.2528]
+    """
+    a, b = _seeds("first", first), _seeds("second", second)
+    parts = np.array([a.var(ddof=1) / a.size, b.var(ddof=1) / b.size])
+    estimate, total = float(a.mean() - b.mean()), float(parts.sum())
+    if total == 0:
+        return _around(estimate, 0.0, level, "Welch's t", min(a.size, b.size))
+    freedom = total**2 / (parts**2 / np.array([a.size - 1, b.size - 1])).sum()
+    half = float(special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(total))
+    return _around(estimate, half, level, "Welch's t", min(a.size, b.size))
+
+
+def _around(estimate: float, half: float, level: float, method: str, count: int) -> Interval:
+    return Interval(estimate, estimate - half, estimate + half, level, method, count)
+
+
+def _seeds(name: str, values: Iterable[float]) -> np.ndarray:
+    sample = np.asarray(values, float)
+    if sample.ndim != 1 or sample.size < 2 or not np.isfinite(sample).all():
+        raise ParameterError("an interval over seeds", name, "at least two finite numbers", values)
+    return sample

@@ -1,5 +1,6 @@
 """Studies: the sweeps, claims and figures that reproduce one theorem or figure."""
 
+from separatrix.studies.cells import run_cells
 from separatrix.studies.claims import (
     PAPERS,
     Claim,
@@ -22,7 +23,8 @@ from separatrix.studies.outcome import (
 )
 from separatrix.studies.registry import STUDIES, find_study
 from separatrix.studies.runner import Job, jobs, plan_jobs, run_jobs, run_shard, split_changes
-from separatrix.studies.study import SCALES, Study, change_settings, seeds_from
+from separatrix.studies.settings import SCALES, Settings, at_scales, change_settings, setting
+from separatrix.studies.study import Study, seeds_from
 
 __all__ = [
     "PAPERS",
@@ -38,9 +40,11 @@ __all__ = [
     "Outcome",
     "Picture",
     "Series",
+    "Settings",
     "Study",
     "TableData",
     "all_of",
+    "at_scales",
     "change_settings",
     "decide_above",
     "decide_below",
@@ -49,8 +53,10 @@ __all__ = [
     "jobs",
     "plan_jobs",
     "register_paper",
+    "run_cells",
     "run_jobs",
     "run_shard",
     "seeds_from",
+    "setting",
     "split_changes",
 ]

@@ -122,7 +122,7 @@ class Evidence:
 
     def plain(self) -> dict[str, Any]:
         """As plain values, with no NaN or infinity (which JSON does not know)."""
-        return {key: _finite(item) for key, item in dataclasses.asdict(self).items()}
+        return without_nan(dataclasses.asdict(self))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +200,51 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     return "supported" if seen == {"supported"} else "undecided"
 
 
-def _finite(item: Any) -> Any:
+def decide_ratio(ratio: Bounded) -> Verdict:
+    """Whether a ratio is above 1; a bound on the side that matters is enough.
+
+    >>> decide_ratio(Evidence("x", None, 3.0, math.inf, count=9))
+    'supported'
+    """
+    return "supported" if ratio.low > 1 else "refuted" if ratio.high < 1 else "undecided"
+
+
+def ratio_in_words(ratio: Bounded) -> str:
+    """A ratio with its interval, or with the bounds that are known of it.
+
+    >>> ratio_in_words(Evidence("x", 4.0, 3.0, 5.0, count=9))
+    'a factor 4 [3, 5]'
+    >>> ratio_in_words(Evidence("x", math.nan, 3.0, math.inf, count=9))
+    'a factor of at least 3'
+    """
+    if math.isfinite(ratio.estimate):
+        return f"a factor {ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]"
+    if ratio.low > 0 and math.isfinite(ratio.high):
+        return f"a factor between {ratio.low:.3g} and {ratio.high:.3g}"
+    if ratio.low > 0:
+        return f"a factor of at least {ratio.low:.3g}"
+    if math.isfinite(ratio.high):
+        return f"a factor of at most {ratio.high:.3g}"
+    return "an unknown factor"
+
+
+def finite(value: float | None) -> float | None:
+    """The number itself, or None where it is not finite (JSON knows neither NaN nor infinity).
+
+    >>> finite(0.5), finite(math.inf)
+    (0.5, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
+def without_nan(item: Any) -> Any:
+    """Plain values with None for NaN and infinity, and lists for tuples.
+
+    >>> without_nan({"low": (0.5, math.nan)})
+    {'low': [0.5, None]}
+    """
     if isinstance(item, dict):
-        return {key: _finite(each) for key, each in item.items()}
-    return None if isinstance(item, float) and not math.isfinite(item) else item
+        return {key: without_nan(inner) for key, inner in item.items()}
+    if isinstance(item, tuple | list):
+        return [without_nan(inner) for inner in item]
+    return finite(item) if isinstance(item, float) else item

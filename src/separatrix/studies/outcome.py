@@ -1,23 +1,29 @@
 """What a study leaves behind: findings, tables and figures, as data that a report can draw."""
 
 import dataclasses
-import math
+from collections.abc import Iterable
 from typing import Any, Literal
 
+from separatrix.inference import Interval, Threshold
 from separatrix.notes import Note
-from separatrix.studies.claims import Finding
+from separatrix.studies.claims import Finding, finite, without_nan
+
+Role = Literal["measured", "samples", "law", "bound", "baseline"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Series:
     """Points of one kind in a figure, with their intervals.
 
-    `role` says what they are: "measured" (points with intervals, joined), "samples" (single seeds,
-    scattered), "law" or "bound" (a line from theory), "baseline" (a line to compare with). `seeds`
-    is how many trials, one a seed, each point rests on, where that is known.
-
-    >>> Series("CNN", x=(1.0, 2.0), y=(0.1, 0.2)).role
-    'measured'
+    Attributes:
+        label: what the legend calls them.
+        x: numbers, or texts in a figure of categories.
+        y: the points; None leaves a gap.
+        low: the lower ends of the intervals, or nothing.
+        high: their upper ends, or nothing.
+        role: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law"
+            or "bound" (a line from theory, or bounds), "baseline" (a line to compare with).
+        seeds: how many trials, one per seed, each point rests on, where that is known.
     """
 
     label: str
@@ -25,8 +31,78 @@ class Series:
     y: tuple[float | None, ...]
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
-    role: Literal["measured", "samples", "law", "bound", "baseline"] = "measured"
+    role: Role = "measured"
     seeds: tuple[int | None, ...] = ()
+
+    @classmethod
+    def of(cls, label: str, points: Iterable[tuple[Any, Interval | Threshold | None]]) -> "Series":
+        """The series of intervals or thresholds, in the order of `points`.
+
+        A point without an interval is a gap. An end that is not finite is left open.
+
+        >>> interval = Interval(2.0, 1.0, float("inf"), 0.95, "bootstrap", 9)
+        >>> Series.of("CNN", [(8, interval), (16, None)])
+        Series(label='CNN', x=(8, 16), y=(2.0, None), low=(1.0, None), high=(None, None), role='measured', seeds=(9, None))
+        """
+        pairs = list(points)
+        ends = {
+            end: tuple(
+                None if interval is None else finite(getattr(interval, end))
+                for _, interval in pairs
+            )
+            for end in ("estimate", "low", "high")
+        }
+        return cls(
+            label,
+            x=tuple(x for x, _ in pairs),
+            y=ends["estimate"],
+            low=ends["low"],
+            high=ends["high"],
+            seeds=tuple(None if interval is None else _trials(interval) for _, interval in pairs),
+        )
+
+    @classmethod
+    def bounded(
+        cls, label: str, points: Iterable[tuple[Any, Interval | Threshold]]
+    ) -> list["Series"]:
+        """Like `of`, with gaps where only a bound is known, and those bounds as a second series.
+
+        >>> at_least = Interval(float("nan"), 3.0, float("inf"), 0.95, "", 9)
+        >>> [(s.role, s.x, s.y, s.low) for s in Series.bounded("CNN", [("plain", at_least)])]
+        [('measured', ('plain',), (None,), (None,)), ('bound', ('plain',), (3.0,), ())]
+        """
+        pairs = list(points)
+        if not pairs:
+            return []
+        known = [
+            (x, None if finite(interval.estimate) is None else interval) for x, interval in pairs
+        ]
+        seeds = tuple(_trials(interval) for _, interval in pairs)
+        out = [dataclasses.replace(cls.of(label, known), seeds=seeds)]
+        bounds = [
+            (x, finite(interval.low if interval.low > 0 else interval.high))
+            for x, interval in pairs
+            if finite(interval.estimate) is None
+        ]
+        bounds = [(x, bound) for x, bound in bounds if bound is not None and bound > 0]
+        if bounds:
+            x, y = (tuple(column) for column in zip(*bounds))
+            out.append(cls(label, x, y, role="bound"))
+        return out
+
+    @classmethod
+    def level(cls, label: str, xs: Iterable[Any], y: float, role: Role = "baseline") -> "Series":
+        """A level line from the first to the last of `xs`.
+
+        >>> Series.level("guessing", (8, 16, 32), 0.5).x
+        (8, 32)
+        """
+        ends = list(xs)
+        return cls(label, (ends[0], ends[-1]), (y, y), role=role)
+
+
+def _trials(interval: Interval | Threshold) -> int:
+    return interval.trials if isinstance(interval, Threshold) else interval.count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +140,7 @@ class Picture(Figure):
     pixels of (red, green, blue) in 0 to 255.
 
     >>> dots = Picture("p", "Patches", Axis(""), Axis(""), (), "", ("one",), ((((255, 0, 0), (0, 0, 0)),),))
-    >>> figure_from(_clean(dataclasses.asdict(dots))) == dots
+    >>> figure_from(without_nan(dataclasses.asdict(dots))) == dots
     True
     """
 
@@ -81,7 +157,7 @@ class Heatmap:
     marks cells whose value is only a bound. `z` is what is shown.
 
     >>> cells = Heatmap("map", "Map", Axis("r"), Axis("g"), Axis("m*", log=True), (1, 2), (1,), ((3.0, None),), (("3", "?"),), ((False, True),))
-    >>> cells.values[0][0], figure_from(_clean(dataclasses.asdict(cells))) == cells
+    >>> cells.values[0][0], figure_from(without_nan(dataclasses.asdict(cells))) == cells
     (3.0, True)
     """
 
@@ -134,8 +210,8 @@ class Outcome:
         """The outcome as plain values without NaN or infinity."""
         return {
             "findings": [finding.plain() for finding in self.findings],
-            "figures": [_clean(dataclasses.asdict(figure)) for figure in self.figures],
-            "tables": [_clean(dataclasses.asdict(table)) for table in self.tables],
+            "figures": [without_nan(dataclasses.asdict(figure)) for figure in self.figures],
+            "tables": [without_nan(dataclasses.asdict(table)) for table in self.tables],
             "notes": [dataclasses.asdict(note) for note in self.notes],
         }
 
@@ -143,7 +219,7 @@ class Outcome:
 def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
     """A figure from its plain values; one with cells is a map, one with strips a picture.
 
-    >>> figure_from(_clean(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
+    >>> figure_from(without_nan(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
     'Risk'
     """
     if "hatched" in plain:
@@ -192,13 +268,3 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
         series,
         plain["caption"],
     )
-
-
-def _clean(item: Any) -> Any:
-    if isinstance(item, dict):
-        return {key: _clean(each) for key, each in item.items()}
-    if isinstance(item, tuple | list):
-        return [_clean(each) for each in item]
-    if isinstance(item, float) and not math.isfinite(item):
-        return None
-    return item

@@ -11,12 +11,24 @@ from separatrix.engine import Lab, Plan, ShardWaits, Sweep
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import explain_os_errors, write_json
 from separatrix.studies.live import tell, telling
-from separatrix.studies.registry import find_study
+from separatrix.studies.registry import PLACES, find_study
+from separatrix.studies.settings import plain_settings
 from separatrix.studies.study import Study
 
 
 def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, str]]:
-    """Sort `a.b=c` changes by study; with one study its name may be left out.
+    """Sort changes such as `signal.seeds=3` by study.
+
+    Args:
+        changes: texts of the form `study.setting=value`. With one study its name may be left out.
+            A setting may itself be dotted, as in `stability.flat.steps=100`.
+        names: the studies of the run.
+
+    Returns:
+        For each study the text of every changed setting, by its name.
+
+    Raises:
+        SeparatrixError: a change has another form, or names no study of the run.
 
     >>> split_changes(["seeds=3"], ["signal-first"])
     {'signal-first': {'seeds': '3'}}
@@ -24,18 +36,21 @@ def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, s
     out: dict[str, dict[str, str]] = {name: {} for name in names}
     for change in changes:
         path, equals, text = change.partition("=")
-        study, dot, setting = path.strip().rpartition(".")
-        if not equals or not setting:
+        head, dot, rest = path.strip().partition(".")
+        if not equals or not (rest if dot else head):
             raise SeparatrixError(
                 f"a change must have the form study.setting=value, got {change!r}"
             )
-        if not dot and len(names) > 1:
+        if dot and head in out:
+            study, setting = head, rest
+        elif dot and (len(names) > 1 or head in PLACES):
+            raise UnknownNameError("study in this run", head, out)
+        elif len(names) > 1:
             raise SeparatrixError(
                 f"with several studies a change must name its study, as in {names[0]}.{change}"
             )
-        study = study if dot else names[0]
-        if study not in out:
-            raise UnknownNameError("study in this run", study, out)
+        else:
+            study, setting = names[0], path.strip()
         out[study][setting] = text.strip()
     return out
 
@@ -124,7 +139,7 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
                     "summary": job.study.summary,
                     **about,
                 }
-                settings = json.loads(json.dumps(dataclasses.asdict(job.settings)))
+                settings = json.loads(json.dumps(plain_settings(job.settings)))
                 write_json(
                     folder / "outcomes" / f"{job.study.name}.json",
                     head | {"settings": settings} | outcome,

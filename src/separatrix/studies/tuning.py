@@ -2,13 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from separatrix.engine import Lab, Sweep, Trial
 from separatrix.inference import SearchPlan, Threshold
+from separatrix.studies.cells import Row, run_cells
 from separatrix.studies.search import Query, find_thresholds
 
 Option = TypeVar("Option", bound=Hashable)
@@ -65,52 +66,115 @@ def tune_all(
     factors: Sequence[float],
     batch: int,
 ) -> dict[Name, Choice[Option]]:
-    """The best option for every learner; the first option is the untuned one and wins ties.
+    """The best option for every learner, with the same effort for each.
 
-    First the threshold of the untuned option is found roughly; then every option is tried at
-    `factors` times that size, on the same seeds, and the lowest mean risk wins. With a single
-    option nothing is run.
+    First the threshold of the untuned option is found roughly. Then every option is tried at
+    `factors` times that size, on the same seeds, and the lowest mean risk wins.
 
-    >>> tune_all(Lab(), {"CNN": Tunable(lambda *_: None, bool, SearchPlan(2, 64))}, ["only"], range(1), (1.0,), 8)["CNN"].option
+    Args:
+        lab: where trials run.
+        learners: what is tuned.
+        options: what there is to choose; the first option is the untuned one and wins ties. With a
+            single option nothing is run.
+        seeds: tuning seeds, which no result uses.
+        factors: sizes at which options are compared, in units of the rough threshold.
+        batch: trials per round of the rough searches.
+
+    Returns:
+        A choice for every learner; the untuned option where a budget ended before the grid ran.
+
+    >>> tunable = Tunable(lambda *_: None, bool, SearchPlan(2, 64))
+    >>> tune_all(Lab(), {"CNN": tunable}, ["only"], range(1), (1.0,), 8)["CNN"].option
     'only'
     """
     if len(options) == 1:
         return {name: Choice(options[0], {}) for name in learners}
     rough: dict[Any, Query] = {
         name: Query(
-            lambda samples, seed, each=each: each.trial(options[0], samples, seed),
-            each.success,
-            dataclasses.replace(each.plan, width=1.5, max_trials=min(24, each.plan.max_trials)),
+            lambda samples, seed, learner=learner: learner.trial(options[0], samples, seed),
+            learner.success,
+            dataclasses.replace(
+                learner.plan, width=1.5, max_trials=min(24, learner.plan.max_trials)
+            ),
             seeds[0],
         )
-        for name, each in learners.items()
+        for name, learner in learners.items()
     }
     starts = find_thresholds(lab, rough, "tuning: rough thresholds", batch)
+    abouts = {name: scale_of(search.threshold) for name, search in starts.items()}
     grids = {
-        name: grid_of(learners[name], options, seeds, factors, scale_of(starts[name].threshold))
-        for name in learners
-        if name in starts
+        name: grid_of(learner, options, seeds, factors, abouts[name])
+        for name, learner in learners.items()
+        if name in abouts
     }
-    table = lab.run(
-        Sweep(
-            tuple(trial for grid in grids.values() for sweep in grid.values() for trial in sweep)
-        ),
-        "tuning: grid",
-    )
-    risk = (
-        {row["trial"]: row["risk"] for row in table.arrow.select(["trial", "risk"]).to_pylist()}
-        if len(table)
-        else {}
-    )
-    chosen = {name: Choice(options[0], {}) for name in learners}
-    for name, grid in grids.items():
-        scores = {}
-        for option, sweep in grid.items():
-            risks = [risk[trial.identity] for trial in sweep if trial.identity in risk]
-            scores[option] = float(np.mean(risks)) if risks else math.inf
-        chosen[name] = Choice(
-            min(scores, key=lambda option: scores[option]), scores, scale_of(starts[name].threshold)
-        )
+    chosen = choose(mean_risks(lab, grids), list(learners), options[0])
+    return {
+        name: dataclasses.replace(choice, about=abouts.get(name)) for name, choice in chosen.items()
+    }
+
+
+Grids = Mapping[Name, Mapping[Option, Iterable[Trial]]]
+
+
+def run_grids(
+    lab: Lab,
+    grids: "Grids[Name, Option]",
+    what: str = "tuning: grid",
+    columns: Iterable[str] | None = None,
+) -> dict[Name, dict[Option, list[Row]]]:
+    """Run the trials on which options are compared, those of all learners together.
+
+    Returns:
+        For every learner and option the rows of its trials that were run.
+    """
+    cells = {
+        (name, option): trials for name, grid in grids.items() for option, trials in grid.items()
+    }
+    rows = run_cells(lab, cells, what, columns)
+    return {name: {option: rows[name, option] for option in grid} for name, grid in grids.items()}
+
+
+def mean_risks(lab: Lab, grids: "Grids[Name, Option]") -> dict[Name, dict[Option, float]]:
+    """Run grids; the mean risk of every option of every learner, infinity where no trial was run."""
+    return {
+        name: {
+            option: float(np.mean([row["risk"] for row in rows])) if rows else math.inf
+            for option, rows in grid.items()
+        }
+        for name, grid in run_grids(lab, grids, columns=["risk"]).items()
+    }
+
+
+def choose(
+    scores: Mapping[Name, Mapping[Option, float]],
+    names: Iterable[Name],
+    untuned: Option,
+    together: Callable[[Name], Hashable] = lambda name: name,
+) -> dict[Name, Choice[Option]]:
+    """For every name the option with the lowest score; ties, and names without scores, get `untuned`.
+
+    Args:
+        scores: the scores of the options of every name that was tried.
+        names: who needs a choice.
+        untuned: the option that wins ties.
+        together: names with the same value share one choice, that of the lowest mean score: options
+            chosen one by one would differ by luck.
+
+    >>> scores = {"few": {"slow": 0.1, "fast": 0.4}, "many": {"slow": 0.3, "fast": 0.2}}
+    >>> [choice.option for choice in choose(scores, scores, "slow").values()]
+    ['slow', 'fast']
+    >>> [choice.option for choice in choose(scores, scores, "slow", lambda name: 0).values()]
+    ['slow', 'slow']
+    """
+    chosen = {}
+    for name in names:
+        tried = [own for other, own in scores.items() if together(other) == together(name)]
+        means = {
+            option: float(np.mean([own[option] for own in tried]))
+            for option in (tried[0] if tried else ())
+        }
+        best = min(means, key=lambda option: (means[option], option != untuned), default=untuned)
+        chosen[name] = Choice(best, dict(scores.get(name, {})))
     return chosen
 
 

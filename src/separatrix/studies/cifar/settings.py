@@ -81,8 +81,7 @@ class CifarSettings:
         """The steps of training: as many rows as `epochs` passes over the training images hold, and
         `most_steps` at most.
 
-        >>> s = CifarSettings(source="embedded-digits")
-        >>> s.steps(), dataclasses.replace(s, most_steps=100).steps()
+        >>> CifarSettings(source="embedded-digits").steps(), CifarSettings(source="embedded-digits", most_steps=100).steps()
         (487, 100)
         """
         wanted = max(

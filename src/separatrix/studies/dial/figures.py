@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from separatrix.inference import Interval
+from separatrix.inference.intervals import accuracy_over_seeds, mean_over_seeds
 from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialSettings, Place
 from separatrix.studies.dial.trials import Cell, Results, network_of, trial_of
 from separatrix.studies.dial.verdicts import label_gap, ladder, locality_share, needed, paired
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
-from separatrix.studies.seeds import accuracy_over_seeds, mean_over_seeds
 from separatrix.tasks.images import SHAPES
 
 STEPS = {"locality": ("FCN", "LCN"), "sharing": ("LCN", "CNN"), "both": ("FCN", "CNN")}

@@ -6,11 +6,11 @@ import numpy as np
 
 from separatrix.errors import SeparatrixError
 from separatrix.inference import Interval
+from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
 from separatrix.studies.dial.labels import Needed, label_ratio, labels_needed
 from separatrix.studies.dial.settings import CORNERS, DialSettings, Place
 from separatrix.studies.dial.trials import Results
-from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
 
 CONDITIONS = (
     "the paper proves its bounds for a task of its own and asks what becomes of them on images "

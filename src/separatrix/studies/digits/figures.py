@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from separatrix.inference.intervals import Interval
+from separatrix.inference.intervals import Interval, accuracy_over_seeds
 from separatrix.studies.claims import Evidence, Finding
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
 from separatrix.studies.digits.trials import NETWORKS, Cell, Results, cells, network_of, task_of
 from separatrix.studies.digits.verdicts import findings
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.seeds import accuracy_over_seeds
 from separatrix.tasks.digits import LABELS
 
 PAPER = {

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
 from separatrix.studies.claims import (
     Claim,
     Evidence,
@@ -16,7 +17,6 @@ from separatrix.studies.claims import (
 from separatrix.studies.digits.claims import ENDS_FAIL, ENDS_FCN, FCN_CHANCE, LCN_AHEAD, LOCAL_HOLD
 from separatrix.studies.digits.settings import DigitsSettings
 from separatrix.studies.digits.trials import NETWORKS, Results
-from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
 
 NEAR_CHANCE = 0.05  # an accuracy at most this far above the best constant answer's is called chance
 LARGE = 19  # the n at which the paper calls the fully connected network's accuracy chance

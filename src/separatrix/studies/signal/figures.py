@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
-from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS
@@ -45,7 +44,7 @@ def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figu
                 if not line:
                     continue
                 xs = tuple(x for x, _ in line)
-                series += bounded_series(network, line)
+                series += Series.bounded(network, line)
                 law = _law_line(s, regime, network, axis, base, line)
                 if law is not None:
                     series.append(Series(f"{PREDICTED[network]} ({network})", xs, law, role="law"))

@@ -8,7 +8,7 @@ from separatrix.engine import Lab, Sweep
 from separatrix.errors import SeparatrixError
 from separatrix.inference import PowerLaw, Ranking, cell_of, fit_exponents, rank_laws, standard_laws
 from separatrix.notes import Note
-from separatrix.studies.beside import beside
+from separatrix.studies.cells import in_background
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.search import Found, Query, find_thresholds
 from separatrix.studies.signal import figures as f
@@ -82,7 +82,9 @@ class SignalStudy(Study[SignalSettings]):
 
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
         # The estimators are not networks: this process works on them while it waits for the trials.
-        return self._conclude(lab, settings, beside(lambda: measure_estimators(lab, settings)))
+        return self._conclude(
+            lab, settings, in_background(lambda: measure_estimators(lab, settings))
+        )
 
     def _conclude(
         self, lab: Lab, s: SignalSettings, estimators: Callable[[], Estimators]

@@ -2,7 +2,6 @@
 
 import math
 
-from separatrix.studies.drawing import bounded_series
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import Found
 from separatrix.studies.signal.recipes import NETWORKS
@@ -22,7 +21,7 @@ def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure
         series: list[Series] = []
         for network in NETWORKS:
             cells = [(name, found.get(OpenKey(name, network, k))) for name in VARIANTS]
-            series += bounded_series(
+            series += Series.bounded(
                 network, [(name, each.threshold) for name, each in cells if each is not None]
             )
         out.append(
@@ -47,7 +46,7 @@ def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
             for name in VARIANTS
             for k, gap in ratios(found, name, larger, smaller).items()
         ]
-        series += bounded_series(f"{larger} over {smaller}", points)
+        series += Series.bounded(f"{larger} over {smaller}", points)
     names = [x for each in series for x in each.x]
     if names:
         series.append(Series("no difference", (names[0], names[-1]), (1.0, 1.0), role="baseline"))
@@ -73,7 +72,7 @@ def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
     }
     cells = sorted(set(s.start_patches))
     for network in ("CNN", "FCN", *STARTS):
-        series += bounded_series(
+        series += Series.bounded(
             network, [(f"k = {k}", plain[network, k]) for k in cells if (network, k) in plain]
         )
     random = [

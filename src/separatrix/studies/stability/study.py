@@ -6,7 +6,7 @@ from typing import Any
 
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
-from separatrix.studies.beside import beside
+from separatrix.studies.cells import in_background
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.stability import claims as c
 from separatrix.studies.stability import verdicts as j
@@ -60,7 +60,7 @@ class StabilityStudy(Study[StabilitySettings]):
         def measured() -> Any:
             return measure_patches(lab, s, source) if "geometry" in s.parts else {}
 
-        waiting = measured if lab.shard else beside(measured)
+        waiting = measured if lab.shard else in_background(measured)
         rows = run_cells(lab, s, self.name) if set(s.parts) - {"geometry"} else {}
         patches = waiting()
         findings = (

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from separatrix.errors import SeparatrixError
-from separatrix.studies.seeds import gap_over_seeds, mean_over_seeds
+from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
 
 
 def test_intervals_are_those_of_scipy():
