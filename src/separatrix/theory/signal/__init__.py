@@ -4,6 +4,13 @@ learners with.
 
 from separatrix.theory.signal.bounds import BOUNDS, Condition, SampleBound, bounds_for
 from separatrix.theory.signal.estimators import ESTIMATORS, estimate_signal, estimator_risk
+from separatrix.theory.signal.floors import (
+    efficiency,
+    floor_alignment,
+    floor_risk,
+    floor_samples,
+    information_share,
+)
 from separatrix.theory.signal.risks import Estimate, bayes_risk, best_linear_risk, true_signal_risk
 
 __all__ = [
@@ -15,7 +22,12 @@ __all__ = [
     "bayes_risk",
     "best_linear_risk",
     "bounds_for",
+    "efficiency",
     "estimate_signal",
     "estimator_risk",
+    "floor_alignment",
+    "floor_risk",
+    "floor_samples",
+    "information_share",
     "true_signal_risk",
 ]
