@@ -71,7 +71,7 @@ def ours(case: dict[str, Any], steps: int, tf32: bool) -> list[Any]:
     """The case as trials, through the package's front door."""
     import separatrix as sx
     from separatrix.studies.cifar.settings import POOLS, CifarSettings
-    from separatrix.studies.cifar.trials import Cell as Point
+    from separatrix.studies.cifar.trials import CifarCell
     from separatrix.studies.cifar.trials import network_of as image_network
     from separatrix.studies.digits.settings import DigitsSettings
     from separatrix.studies.digits.trials import network_of
@@ -89,7 +89,7 @@ def ours(case: dict[str, Any], steps: int, tf32: bool) -> list[Any]:
         source = "cifar10" if "cifar10" in sx.data.available() else "embedded-photographs"
         settings = CifarSettings(source=source)
         depth = next(depth for depth, pools in POOLS.items() if pools == case["pools"])
-        network = image_network(settings, Point(case["kind"], depth, case["width"]))
+        network = image_network(settings, CifarCell(case["kind"], depth, case["width"]))
         task = sx.ImageTask(source, network.outputs)
         learner = sx.Learner(0.001, steps, oracle="online", batch=case["rows"], optimizer="rmsprop")
     return [sx.Trial(task, network, learner, 0, seed, measure, precision) for seed in range(SEEDS)]

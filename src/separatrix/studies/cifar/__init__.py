@@ -1,4 +1,4 @@
-"""Study `cifar`: accuracy against the number of parameters (Figure 1 of Malach & Shalev-Shwartz)."""
+"""Study `cifar`: accuracy against the number of parameters (Malach & Shalev-Shwartz, Figure 1)."""
 
 from separatrix.studies.cifar.settings import CifarSettings
 from separatrix.studies.cifar.study import CifarStudy

@@ -81,7 +81,8 @@ class CifarSettings:
         """The steps of training: as many rows as `epochs` passes over the training images hold, and
         `most_steps` at most.
 
-        >>> CifarSettings(source="embedded-digits").steps(), CifarSettings(source="embedded-digits", most_steps=100).steps()
+        >>> s = CifarSettings(source="embedded-digits")
+        >>> s.steps(), dataclasses.replace(s, most_steps=100).steps()
         (487, 100)
         """
         wanted = max(

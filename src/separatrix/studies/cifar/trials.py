@@ -15,12 +15,9 @@ from separatrix.tasks import ImageTask
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class CifarCell:
     """One point of the figure: the network, its depth (layers with weights) and width, and whether
     pixels are permuted.
-
-    >>> Cell("CNN", 2, 8).permuted
-    False
     """
 
     network: str
@@ -29,22 +26,25 @@ class Cell:
     permuted: bool = False
 
 
-def cells(s: CifarSettings) -> list[Cell]:
+def cells(s: CifarSettings) -> list[CifarCell]:
     """Every cell, the controls last.
 
     >>> len(cells(CifarSettings()))
     12
     """
     families = (("CNN", s.cnn_widths), ("FCN", s.fcn_widths))
-    out = [
-        Cell(name, depth, width)
+    plain = [
+        CifarCell(name, depth, width)
         for name, widths in families
         for depth in s.depths
         for width in widths
     ]
-    return out + [
-        Cell(name, s.depths[0], max(widths), True) for name, widths in families if s.control
+    controls = [
+        CifarCell(name, s.depths[0], max(widths), permuted=True)
+        for name, widths in families
+        if s.control
     ]
+    return plain + controls
 
 
 def classes_of(s: CifarSettings) -> int:
@@ -56,12 +56,12 @@ def classes_of(s: CifarSettings) -> int:
     return 2 if s.chosen_source() == "embedded-photographs" else 10
 
 
-def network_of(s: CifarSettings, cell: Cell) -> Network:
+def network_of(s: CifarSettings, cell: CifarCell) -> Network:
     """A network of the figure. Convolutions are 3x3 around the image's edges; pooling averages 2x2
     positions.
 
     >>> s = CifarSettings(source="cifar10")
-    >>> [network_of(s, Cell(name, 4, 8)).parameter_count((32, 32, 3)) for name in ("CNN", "FCN")]
+    >>> [network_of(s, CifarCell(name, 4, 8)).parameter_count((32, 32, 3)) for name in ("CNN", "FCN")]
     [6522, 24818]
     """
     common: dict[str, Any] = {"outputs": classes_of(s), "offset": True, "depth": cell.depth - 1}
@@ -73,10 +73,10 @@ def network_of(s: CifarSettings, cell: Cell) -> Network:
     return FCN(cell.width, **common)
 
 
-def trials_of(s: CifarSettings, cell: Cell) -> list[Trial]:
-    """The trials of a cell, one a seed; networks with the same seed see the same rows.
+def trials_of(s: CifarSettings, cell: CifarCell) -> list[Trial]:
+    """The trials of a cell, one per seed; networks with the same seed see the same rows.
 
-    >>> len(trials_of(CifarSettings(source="embedded-digits"), Cell("CNN", 2, 8)))
+    >>> len(trials_of(CifarSettings(source="embedded-digits"), CifarCell("CNN", 2, 8)))
     4
     """
     task = ImageTask(s.chosen_source(), classes_of(s), cell.permuted)
@@ -99,12 +99,8 @@ def sweep_of(s: CifarSettings) -> Sweep:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
-    """What the seeds of a cell did.
-
-    >>> Measured(350, 700, np.array([0.8, 0.9]), np.array([0.9, 0.9]), 1.0).parameters
-    350
-    """
+class CifarAccuracy:
+    """The cost of a cell's network, and the accuracies of its seeds."""
 
     parameters: int
     flops: int  # of a forward pass on one image
@@ -113,9 +109,12 @@ class Measured:
     seconds: float
 
 
-def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[Cell, Measured], float]:
-    """Run everything; the cells with at least two finished seeds, and the accuracy of the best
-    constant answer.
+def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[CifarCell, CifarAccuracy], float]:
+    """Run every trial.
+
+    Returns:
+        The cells with at least two finished seeds, and the accuracy of the best constant answer. A
+        trial that did not stay finite counts as a constant answer.
     """
     rows = {row["trial"]: row for row in lab.run(sweep_of(s), "cifar").arrow.to_pylist()}
     chance = 1.0 - ImageTask(s.chosen_source(), classes_of(s)).baselines()["constant"]
@@ -123,16 +122,16 @@ def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[Cell, Measured], fl
     def accuracy(risk: Any) -> float:
         return 1.0 - risk if risk is not None and np.isfinite(risk) else chance
 
-    found = {}
+    accuracies = {}
     for cell in cells(s):
-        mine = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
-        if len(mine) >= 2:
+        members = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
+        if len(members) >= 2:
             network = network_of(s, cell)
-            found[cell] = Measured(
-                network.parameter_count(s.shape),
-                network.flops(s.shape),
-                np.array([accuracy(row["risk"]) for row in mine]),
-                np.array([accuracy(row["train_risk"]) for row in mine]),
-                float(np.mean([row["run.seconds"] for row in mine])),
+            accuracies[cell] = CifarAccuracy(
+                parameters=network.parameter_count(s.shape),
+                flops=network.flops(s.shape),
+                accuracy=np.array([accuracy(row["risk"]) for row in members]),
+                train_accuracy=np.array([accuracy(row["train_risk"]) for row in members]),
+                seconds=float(np.mean([row["run.seconds"] for row in members])),
             )
-    return found, chance
+    return accuracies, chance
