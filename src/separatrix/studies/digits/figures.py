@@ -5,8 +5,15 @@ from collections.abc import Iterable
 from separatrix.inference.intervals import Interval, accuracy_over_seeds
 from separatrix.studies.claims import Evidence, Finding
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
-from separatrix.studies.digits.trials import NETWORKS, Cell, Results, cells, network_of, task_of
-from separatrix.studies.digits.verdicts import findings
+from separatrix.studies.digits.trials import (
+    NETWORKS,
+    DigitsCell,
+    DigitsResults,
+    cells,
+    network_of,
+    task_of,
+)
+from separatrix.studies.digits.verdicts import CLAIMS, findings
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.tasks.digits import LABELS
 
@@ -26,7 +33,7 @@ PAPER = {
 }
 
 
-def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
+def accuracy_figures(s: DigitsSettings, results: DigitsResults) -> tuple[Figure, ...]:
     """Accuracy against n, for both labels: Figures 3 and 4 of the paper."""
     out = []
     for label in LABELS:
@@ -34,9 +41,9 @@ def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
         series = []
         for network in NETWORKS:
             points = [
-                (n, accuracy_over_seeds(found))
+                (n, accuracy_over_seeds(accuracy))
                 for n in s.digits
-                if (found := results.accuracy(label, network, n)) is not None
+                if (accuracy := results.accuracy(label, network, n)) is not None
             ]
             if points:
                 series.append(_series(network, points))
@@ -51,16 +58,16 @@ def accuracy_figures(s: DigitsSettings, results: Results) -> tuple[Figure, ...]:
     return tuple(out)
 
 
-def curve_figure(s: DigitsSettings, results: Results) -> Figure:
+def curve_figure(s: DigitsSettings, results: DigitsResults) -> Figure:
     """Accuracy while training, at the longest sequence with the central label."""
     series = []
     n = max(s.digits)
     for network in NETWORKS:
-        found = results.cells.get(Cell("centre", network, n))
-        if found is not None:
+        measured = results.cells.get(DigitsCell("centre", network, n))
+        if measured is not None:
             points = [
-                (int(step), accuracy_over_seeds(found.curves[:, i]))
-                for i, step in enumerate(found.steps)
+                (int(step), accuracy_over_seeds(measured.curves[:, i]))
+                for i, step in enumerate(measured.steps)
             ]
             series.append(_series(network, points))
     series.append(
@@ -77,18 +84,16 @@ def curve_figure(s: DigitsSettings, results: Results) -> Figure:
     )
 
 
-def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
+def accuracy_table(s: DigitsSettings, results: DigitsResults) -> TableData:
     """Every accuracy with its interval, beside the constant answer's, and what it cost."""
     rows = []
     for cell in cells(s):
-        found = results.cells.get(cell)
-        if found is None:
+        measured = results.cells.get(cell)
+        if measured is None:
             continue
-        shape, network = (
-            task_of(s, cell).shape,
-            network_of(s.varied_by(cell.variation), cell.network),
-        )
-        accuracy = accuracy_over_seeds(found.accuracy)
+        shape = task_of(s, cell).shape
+        network = network_of(s.varied_by(cell.variation), cell.network)
+        accuracy = accuracy_over_seeds(measured.accuracy)
         rows.append(
             (
                 cell.variation or "as stated",
@@ -101,7 +106,7 @@ def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
                 s.steps(cell.digits, cell.variation),
                 network.parameter_count(shape),
                 network.flops(shape),
-                round(found.seconds, 3),
+                round(measured.seconds, 3),
             )
         )
     columns = (
@@ -120,23 +125,23 @@ def accuracy_table(s: DigitsSettings, results: Results) -> TableData:
     return TableData("accuracy", "Test accuracies", columns, tuple(rows))
 
 
-def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
+def sensitivity_table(s: DigitsSettings, results: DigitsResults) -> TableData | None:
     """The verdicts under other choices of what the paper leaves open, on the same lengths; None
     where nothing was varied.
     """
     if not s.varied():
         return None
-    only = {
-        cell: found
-        for cell, found in results.cells.items()
+    compared = {
+        cell: measured
+        for cell, measured in results.cells.items()
         if cell.variation or cell.digits in s.variation_digits
     }
     rows = []
     for variation in ("", *s.varied()):
-        judged = findings(s, Results(only, results.chance, variation))
-        what = VARIATIONS.get(variation, "as stated in the settings")
-        rows.append((variation or "as stated", what, *(_verdict(each) for each in judged)))
-    names = tuple(each.claim.id.removeprefix("malach.digits.") for each in findings(s, results))
+        verdicts = map(_verdict, findings(s, DigitsResults(compared, results.chance, variation)))
+        meaning = VARIATIONS.get(variation, "as stated in the settings")
+        rows.append((variation or "as stated", meaning, *verdicts))
+    names = tuple(claim.id.removeprefix("malach.digits.") for claim in CLAIMS)
     lengths = ", ".join(map(str, s.variation_digits))
     title = (
         f"How the claims move with what the paper does not say (n = {lengths} only; first "
@@ -148,12 +153,9 @@ def sensitivity_table(s: DigitsSettings, results: Results) -> TableData | None:
 def _verdict(finding: Finding) -> str:
     if not finding.evidence:
         return finding.verdict
-    first = (
-        finding.evidence[0]
-        if finding.verdict == "undecided"
-        else min(finding.evidence, key=lambda each: abs(_margin(each)))
-    )
-    return f"{finding.verdict}: {first.estimate:.3f} [{first.low:.3f}, {first.high:.3f}]"
+    nearest = min(finding.evidence, key=lambda evidence: abs(_margin(evidence)))
+    shown = finding.evidence[0] if finding.verdict == "undecided" else nearest
+    return f"{finding.verdict}: {shown.estimate:.3f} [{shown.low:.3f}, {shown.high:.3f}]"
 
 
 def _margin(evidence: Evidence) -> float:

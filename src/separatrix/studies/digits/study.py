@@ -3,7 +3,6 @@
 from separatrix.data import EMBEDDED
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
-from separatrix.studies.digits.claims import CLAIMS
 from separatrix.studies.digits.figures import (
     accuracy_figures,
     accuracy_table,
@@ -12,7 +11,7 @@ from separatrix.studies.digits.figures import (
 )
 from separatrix.studies.digits.settings import SCALES, DigitsSettings
 from separatrix.studies.digits.trials import measure_all, sweep_of
-from separatrix.studies.digits.verdicts import findings
+from separatrix.studies.digits.verdicts import CLAIMS, findings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study
 
@@ -20,9 +19,6 @@ from separatrix.studies.study import Study
 class DigitsStudy(Study[DigitsSettings]):
     """Figures 3 and 4 of Malach & Shalev-Shwartz: parity of three digits of a sequence, side by
     side or far apart.
-
-    >>> DigitsStudy().name, len(DigitsStudy().claims)
-    ('digits', 5)
     """
 
     name = "digits"
@@ -43,12 +39,13 @@ class DigitsStudy(Study[DigitsSettings]):
         sensitivity = sensitivity_table(s, results)
         tables = (accuracy_table(s, results), *(() if sensitivity is None else (sensitivity,)))
         figures = (*accuracy_figures(s, results), curve_figure(s, results))
-        return Outcome(tuple(findings(s, results)), figures, tables, _notes(s))
+        return Outcome(tuple(findings(s, results)), figures, tables, notes(s))
 
 
-def _notes(s: DigitsSettings) -> tuple[Note, ...]:
+def notes(s: DigitsSettings) -> tuple[Note, ...]:
+    """What a reader must know beside the numbers."""
     source = s.chosen_source()
-    notes = [
+    out = [
         Note(
             "choices",
             "info",
@@ -77,7 +74,7 @@ def _notes(s: DigitsSettings) -> tuple[Note, ...]:
         ),
     ]
     if source in EMBEDDED:
-        notes.append(
+        out.append(
             Note(
                 "embedded-data",
                 "warning",
@@ -85,4 +82,4 @@ def _notes(s: DigitsSettings) -> tuple[Note, ...]:
                 "and coarse; `separatrix data get mnist` fetches MNIST.",
             )
         )
-    return tuple(notes)
+    return tuple(out)

@@ -18,12 +18,9 @@ NETWORKS = ("CNN", "LCN", "FCN")
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class DigitsCell:
     """One point of a figure: the label, the network, the number of digits, and what was varied (""
     for nothing).
-
-    >>> Cell("centre", "CNN", 5).variation
-    ''
     """
 
     label: str
@@ -32,7 +29,7 @@ class Cell:
     variation: str = ""
 
 
-def cells(s: DigitsSettings) -> list[Cell]:
+def cells(s: DigitsSettings) -> list[DigitsCell]:
     """Every cell. With three digits both labels are the same, and only the centre's are run.
 
     >>> len(cells(DigitsSettings())), len(cells(DigitsSettings(variations="fine-stride")))
@@ -43,7 +40,7 @@ def cells(s: DigitsSettings) -> list[Cell]:
         for label in LABELS:
             for digits in s.variation_digits if variation else s.digits:
                 if digits > 3 or label == "centre":
-                    out += [Cell(label, name, digits, variation) for name in NETWORKS]
+                    out += [DigitsCell(label, name, digits, variation) for name in NETWORKS]
     return out
 
 
@@ -64,10 +61,10 @@ def network_of(s: DigitsSettings, name: str) -> Network:
             return FCN(s.filters, offset=True)
 
 
-def task_of(s: DigitsSettings, cell: Cell) -> DigitSequenceTask:
+def task_of(s: DigitsSettings, cell: DigitsCell) -> DigitSequenceTask:
     """The task of a cell.
 
-    >>> task_of(DigitsSettings(source="embedded-digits"), Cell("ends", "CNN", 5)).apart
+    >>> task_of(DigitsSettings(source="embedded-digits"), DigitsCell("ends", "CNN", 5)).apart
     2
     """
     s = s.varied_by(cell.variation)
@@ -82,10 +79,10 @@ def task_of(s: DigitsSettings, cell: Cell) -> DigitSequenceTask:
     )
 
 
-def trials_of(s: DigitsSettings, cell: Cell) -> list[Trial]:
-    """The trials of a cell, one a seed; networks with the same seed see the same sequences.
+def trials_of(s: DigitsSettings, cell: DigitsCell) -> list[Trial]:
+    """The trials of a cell, one per seed; networks with the same seed see the same sequences.
 
-    >>> len(trials_of(DigitsSettings(source="embedded-digits"), Cell("ends", "CNN", 5)))
+    >>> len(trials_of(DigitsSettings(source="embedded-digits"), DigitsCell("ends", "CNN", 5)))
     4
     """
     learner = Learner(
@@ -102,29 +99,22 @@ def trials_of(s: DigitsSettings, cell: Cell) -> list[Trial]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
-    """What the seeds of a cell did: the accuracy of each, the accuracies along the way, and the
-    seconds it took.
-
-    >>> Measured(np.array([0.7, 0.8]), np.array([0, 10]), np.zeros((2, 2)), 1.0).accuracy.mean().round(2)
-    np.float64(0.75)
+class DigitsAccuracy:
+    """The accuracies of a cell's seeds at the end and along the way, and the mean seconds of a
+    trial.
     """
 
-    accuracy: np.ndarray
-    steps: np.ndarray
-    curves: np.ndarray
+    accuracy: np.ndarray  # (seeds,)
+    steps: np.ndarray  # (moments,)
+    curves: np.ndarray  # (seeds, moments): the accuracy at each of `steps`
     seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Results:
-    """The measured cells of one variation; cells with fewer than two finished seeds are missing.
+class DigitsResults:
+    """The measured cells of one variation; cells with fewer than two finished seeds are missing."""
 
-    >>> Results({}, 0.5).accuracy("centre", "CNN", 5) is None
-    True
-    """
-
-    cells: Mapping[Cell, Measured]
+    cells: Mapping[DigitsCell, DigitsAccuracy]
     chance: float  # the accuracy of the best constant answer
     variation: str = ""
 
@@ -132,10 +122,8 @@ class Results:
         """The accuracy of each seed, where the cell was measured; both labels are the same for
         three digits.
         """
-        found = self.cells.get(
-            Cell("centre" if digits == 3 else label, network, digits, self.variation)
-        )
-        return None if found is None else found.accuracy
+        cell = DigitsCell("centre" if digits == 3 else label, network, digits, self.variation)
+        return self.cells[cell].accuracy if cell in self.cells else None
 
     def digits(self, label: str) -> list[int]:
         """The n at which all three networks were measured."""
@@ -144,7 +132,7 @@ class Results:
             n for n in known if all(self.accuracy(label, name, n) is not None for name in NETWORKS)
         ]
 
-    def of(self, variation: str) -> "Results":
+    def of(self, variation: str) -> "DigitsResults":
         """The same measurements, seen from another variation."""
         return dataclasses.replace(self, variation=variation)
 
@@ -158,30 +146,26 @@ def sweep_of(s: DigitsSettings) -> Sweep:
     return Sweep(tuple(trial for cell in cells(s) for trial in trials_of(s, cell)))
 
 
-def measure_all(lab: Lab, s: DigitsSettings) -> Results:
-    """Run everything and gather the accuracies; a trial that did not stay finite counts as a
-    constant answer.
-    """
+def measure_all(lab: Lab, s: DigitsSettings) -> DigitsResults:
+    """Run every trial; one that did not stay finite counts as a constant answer."""
     rows = {row["trial"]: row for row in lab.run(sweep_of(s), "digits").arrow.to_pylist()}
     chance = 1.0 - task_of(s, cells(s)[0]).baselines()["constant"]
-    found = {}
+    measured = {}
     for cell in cells(s):
-        mine = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
-        if len(mine) >= 2:
-            found[cell] = _measured(mine, chance)
-    return Results(found, chance)
+        members = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
+        if len(members) >= 2:
+            measured[cell] = _accuracies(members, chance)
+    return DigitsResults(measured, chance)
 
 
-def _measured(rows: list[dict[str, Any]], chance: float) -> Measured:
+def _accuracies(rows: list[dict[str, Any]], chance: float) -> DigitsAccuracy:
     def accuracy(risk: Any) -> float:
         return 1.0 - risk if risk is not None and np.isfinite(risk) else chance
 
-    length = min(len(row["trace.step"]) for row in rows)
-    curves = np.array([[accuracy(risk) for risk in row["trace.risk"][:length]] for row in rows])
-    seconds = float(np.mean([row["run.seconds"] for row in rows]))
-    return Measured(
-        np.array([accuracy(row["risk"]) for row in rows]),
-        np.array(rows[0]["trace.step"][:length]),
-        curves,
-        seconds,
+    moments = min(len(row["trace.step"]) for row in rows)
+    return DigitsAccuracy(
+        accuracy=np.array([accuracy(row["risk"]) for row in rows]),
+        steps=np.array(rows[0]["trace.step"][:moments]),
+        curves=np.array([[accuracy(risk) for risk in row["trace.risk"][:moments]] for row in rows]),
+        seconds=float(np.mean([row["run.seconds"] for row in rows])),
     )

@@ -1,4 +1,4 @@
-"""The verdicts of the study `digits`."""
+"""The claims of the study `digits`, and how accuracies decide them."""
 
 from typing import Any
 
@@ -14,23 +14,66 @@ from separatrix.studies.claims import (
     decide_above,
     decide_below,
 )
-from separatrix.studies.digits.claims import ENDS_FAIL, ENDS_FCN, FCN_CHANCE, LCN_AHEAD, LOCAL_HOLD
 from separatrix.studies.digits.settings import DigitsSettings
-from separatrix.studies.digits.trials import NETWORKS, Results
+from separatrix.studies.digits.trials import NETWORKS, DigitsResults
+
+_COMMON = (
+    "MNIST digits at 24x8, one hidden layer of 1024 ReLU units, kernels 24x24 (three digits), "
+    "AdaDelta, 30 epochs, digits reshuffled into sequences every epoch"
+)
+_CENTRE = f"label = parity of the sum of the 3 central digits; {_COMMON}"
+_ENDS = f"label = parity of the sum of the first, middle and last digit; {_COMMON}"
+
+LOCAL_HOLD = Claim(
+    "malach.digits.local-networks-hold",
+    "On the parity of three neighbouring digits, the CNN and the LCN perform well whatever the "
+    "length of the sequence.",
+    "Figure 3, Section 6",
+    _CENTRE,
+)
+FCN_CHANCE = Claim(
+    "malach.digits.fcn-to-chance-by-19",
+    "There, the fully connected network degrades with the length and is at chance level when n = "
+    "19.",
+    "Figure 3, Section 6",
+    _CENTRE,
+)
+LCN_AHEAD = Claim(
+    "malach.digits.lcn-ahead-of-cnn",
+    "There, the LCN has an advantage over the CNN.",
+    "Figure 3, Section 6",
+    _CENTRE,
+)
+ENDS_FCN = Claim(
+    "malach.digits.ends.fcn-wins-small-n",
+    "On the parity of three digits that are far apart, the fully connected network is better "
+    "than the CNN and the LCN for small n.",
+    "Figure 4, Section 6",
+    _ENDS,
+)
+ENDS_FAIL = Claim(
+    "malach.digits.ends.all-fail-large-n",
+    "There, all three networks perform poorly for large n.",
+    "Figure 4, Section 6",
+    _ENDS,
+)
+
+CLAIMS = (LOCAL_HOLD, FCN_CHANCE, LCN_AHEAD, ENDS_FCN, ENDS_FAIL)
 
 NEAR_CHANCE = 0.05  # an accuracy at most this far above the best constant answer's is called chance
 LARGE = 19  # the n at which the paper calls the fully connected network's accuracy chance
 KEPT = 0.5  # a network that keeps this share of its advantage over chance is said to hold
 
 
-def findings(s: DigitsSettings, results: Results) -> list[Finding]:
+def findings(s: DigitsSettings, results: DigitsResults) -> list[Finding]:
     """The verdict on every claim.
 
-    >>> [each.verdict for each in findings(DigitsSettings(source="embedded-digits"), Results({}, 0.5))]
-    ['undecided', 'undecided', 'undecided', 'undecided', 'undecided']
+    >>> s = DigitsSettings(source="embedded-digits")
+    >>> {finding.verdict for finding in findings(s, DigitsResults({}, 0.5))}
+    {'undecided'}
     """
     outside = s.outside()
-    judged = (
+    decisions = (
         _local(results),
         _fcn(results),
         _ahead(results),
@@ -39,14 +82,14 @@ def findings(s: DigitsSettings, results: Results) -> list[Finding]:
     )
     return [
         Finding(claim, verdict, reason, not outside, evidence, outside)
-        for claim, verdict, reason, evidence in judged
+        for claim, verdict, reason, evidence in decisions
     ]
 
 
-Judged = tuple[Claim, Verdict, str, tuple[Evidence, ...]]
+Decision = tuple[Claim, Verdict, str, tuple[Evidence, ...]]
 
 
-def _local(results: Results) -> Judged:
+def _local(results: DigitsResults) -> Decision:
     """Both local networks learn at the smallest n and keep at least half of their advantage over
     chance at every other n.
     """
@@ -80,7 +123,7 @@ def _local(results: Results) -> Judged:
     return LOCAL_HOLD, all_of(verdicts), reason, tuple(evidence)
 
 
-def _fcn(results: Results) -> Judged:
+def _fcn(results: DigitsResults) -> Decision:
     sizes = results.digits("centre")
     evidence = tuple(_level(results, "centre", "FCN", n) for n in sizes)
     large = [n for n in sizes if n >= LARGE]
@@ -91,18 +134,18 @@ def _fcn(results: Results) -> Judged:
             f"no sequence of at least {LARGE} digits was measured",
             evidence,
         )
-    judged = evidence[sizes.index(large[0])]
-    verdict = decide_below(judged, results.chance + NEAR_CHANCE)
+    decisive = evidence[sizes.index(large[0])]
+    verdict = decide_below(decisive, results.chance + NEAR_CHANCE)
     return (
         FCN_CHANCE,
         verdict,
         f"judged at n = {large[0]}; chance means at most {NEAR_CHANCE:g} above the best constant "
         "answer",
-        (judged, *(each for each in evidence if each is not judged)),
+        (decisive, *(level for level in evidence if level is not decisive)),
     )
 
 
-def _ahead(results: Results) -> Judged:
+def _ahead(results: DigitsResults) -> Decision:
     sizes = [n for n in results.digits("centre") if n > 3]
     if not sizes:
         return (
@@ -128,7 +171,7 @@ def _ahead(results: Results) -> Judged:
     )
 
 
-def _ends_small(results: Results) -> Judged:
+def _ends_small(results: DigitsResults) -> Decision:
     sizes = [n for n in results.digits("ends") if n > 3]
     if not sizes:
         return (
@@ -150,7 +193,7 @@ def _ends_small(results: Results) -> Judged:
     return ENDS_FCN, all_of(decide_above(gap, 0.0) for gap in gaps.values()), reason, evidence
 
 
-def _ends_large(results: Results) -> Judged:
+def _ends_large(results: DigitsResults) -> Decision:
     sizes = [n for n in results.digits("ends") if n > 3]
     if not sizes:
         return ENDS_FAIL, "undecided", "no length above 3 was measured", ()
@@ -166,26 +209,26 @@ def _ends_large(results: Results) -> Judged:
     reason = f"judged at n = {n}; poor means at most {NEAR_CHANCE:g} above the best constant answer"
     return (
         ENDS_FAIL,
-        all_of(decide_below(each, results.chance + NEAR_CHANCE) for each in evidence),
+        all_of(decide_below(level, results.chance + NEAR_CHANCE) for level in evidence),
         reason,
         evidence,
     )
 
 
-def _above(results: Results, label: str, network: str, n: int) -> np.ndarray:
-    found = results.accuracy(label, network, n)
-    assert found is not None
-    return found - results.chance
+def _above(results: DigitsResults, label: str, network: str, n: int) -> np.ndarray:
+    accuracy = results.accuracy(label, network, n)
+    assert accuracy is not None
+    return accuracy - results.chance
 
 
-def _gap(results: Results, label: str, first: str, second: str, n: int) -> np.ndarray:
+def _gap(results: DigitsResults, label: str, first: str, second: str, n: int) -> np.ndarray:
     """Differences of accuracy seed by seed; networks of one seed saw the same sequences."""
     a, b = _above(results, label, first, n), _above(results, label, second, n)
     seeds = min(len(a), len(b))
     return a[:seeds] - b[:seeds]
 
 
-def _level(results: Results, label: str, network: str, n: int) -> Any:
+def _level(results: DigitsResults, label: str, network: str, n: int) -> Any:
     """A network's accuracy beside the best constant answer's; chance ends at the reference."""
     interval = mean_over_seeds(_above(results, label, network, n) + results.chance)
     return Evidence.of(
