@@ -21,9 +21,12 @@ figure:
 """
 
 import concurrent.futures
+import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from separatrix.engine import Lab, Sweep, Trial
 
@@ -62,6 +65,17 @@ def run_cells(
         cell: [rows[trial.identity] for trial in members if trial.identity in rows]
         for cell, members in trials.items()
     }
+
+
+def accuracies(risks: Iterable[float | None], chance: float) -> np.ndarray:
+    """Accuracies from risks; a trial that did not stay finite answers like the best constant.
+
+    >>> accuracies([0.25, None, float("nan")], chance=0.5).tolist()
+    [0.75, 0.5, 0.5]
+    """
+    return np.array(
+        [chance if risk is None or not math.isfinite(risk) else 1.0 - risk for risk in risks]
+    )
 
 
 def in_background(calculate: Callable[[], T]) -> Callable[[], T]:

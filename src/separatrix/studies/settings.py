@@ -69,7 +69,7 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@typing.dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+@typing.dataclass_transform(frozen_default=True)
 class Settings:
     """Settings of a study, or of a part of it: a frozen dataclass whose fields are checked.
 

@@ -1,7 +1,5 @@
 """The settings of the study `cifar`."""
 
-import dataclasses
-
 import pytest
 
 from separatrix.errors import SeparatrixError
@@ -18,7 +16,7 @@ def test_conditions_and_settings():
     )
     assert S.steps() == 487  # 24 passes over 1297 images in batches of 64
     assert "24 epochs instead of 125" in S.outside()
-    short = dataclasses.replace(S, most_steps=100)  # 6400 rows
+    short = S.replace(most_steps=100)  # 6400 rows
     assert short.steps() == 100
     assert "4.9 epochs instead of 125" in short.outside()
     assert not SCALES["full"].most_steps

@@ -21,21 +21,11 @@ def accuracy_figure(
                 if (cell.network, cell.depth, cell.permuted) == (network, depth, False)
             ]
             line.sort(key=lambda accuracy: accuracy.parameters)
-            intervals = [accuracy_over_seeds(accuracy.accuracy) for accuracy in line]
             if line:
-                series.append(
-                    Series(
-                        f"{network}, depth {depth}",
-                        tuple(accuracy.parameters for accuracy in line),
-                        tuple(i.estimate for i in intervals),
-                        tuple(i.low for i in intervals),
-                        tuple(i.high for i in intervals),
-                        seeds=tuple(i.count for i in intervals),
-                    )
-                )
-    counts = [accuracy.parameters for accuracy in accuracies.values()] or [1, 10]
-    ends = (min(counts), max(counts))
-    series.append(Series("best constant answer", ends, (chance, chance), role="baseline"))
+                points = [(a.parameters, accuracy_over_seeds(a.accuracy)) for a in line]
+                series.append(Series.of(f"{network}, depth {depth}", points))
+    counts = sorted(accuracy.parameters for accuracy in accuracies.values()) or [1, 10]
+    series.append(Series.level("best constant answer", counts, chance))
     caption = (
         f"Test accuracy on {s.chosen_source()}, mean over seeds with 95 % intervals. The paper "
         "says: CNNs have a clear advantage over FCNs, regardless of the number of parameters."

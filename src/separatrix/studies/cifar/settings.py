@@ -1,10 +1,10 @@
 """The settings of the study `cifar` at its three scales."""
 
-import dataclasses
 import math
 
 from separatrix.data import available, load
-from separatrix.errors import ParameterError, check_choice, check_integer, check_number
+from separatrix.errors import ParameterError
+from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.tasks.data_source import check_source
 from separatrix.tasks.images import SHAPES
 
@@ -14,8 +14,7 @@ POOLS = {2: (2,), 4: (2, 1, 2), 6: (1, 2, 1, 1, 2)}
 PAPER = {"epochs": 125}
 
 
-@dataclasses.dataclass(frozen=True)
-class CifarSettings:
+class CifarSettings(Settings, of="cifar"):
     """What the study varies.
 
     `depths` count layers with weights, as the paper does: 2 is one hidden layer. `source` is a data
@@ -31,36 +30,26 @@ class CifarSettings:
 
     source: str = "auto"
     depths: tuple[int, ...] = (2, 4)
-    cnn_widths: tuple[int, ...] = (2, 8)
-    fcn_widths: tuple[int, ...] = (4, 16, 64)
-    seeds: int = 4
-    epochs: int = 24
-    most_steps: int = 500
-    batch: int = 64
-    rate: float = 0.001
-    test: int = 500
-    times: int = 4
+    cnn_widths: tuple[int, ...] = setting((2, 8), low=1)
+    fcn_widths: tuple[int, ...] = setting((4, 16, 64), low=1)
+    seeds: int = setting(4, low=2)
+    epochs: int = setting(24, low=1)
+    most_steps: int = setting(500, low=0)
+    batch: int = setting(64, low=1)
+    rate: float = setting(0.001, low=0, open_low=True)
+    test: int = setting(500, low=1)
+    times: int = setting(4, low=1)
     control: bool = True
-    precision: str = "float32"
+    precision: str = setting("float32", among=("float32", "tf32"))
     seed: int = 0
 
-    def __post_init__(self):
+    def check(self) -> None:
         if self.source != "auto":
-            check_source("cifar", self.source)
+            check_source(self.owner, self.source)
         for depth in self.depths:
             if depth not in POOLS:
-                raise ParameterError(
-                    "cifar", "depths", f"among {', '.join(map(str, POOLS))}", depth
-                )
-        for name in ("cnn_widths", "fcn_widths"):
-            for width in getattr(self, name):
-                check_integer("cifar", name, width, 1)
-        check_integer("cifar", "seeds", self.seeds, 2)
-        for name in ("epochs", "batch", "test", "times"):
-            check_integer("cifar", name, getattr(self, name), 1)
-        check_integer("cifar", "most_steps", self.most_steps, 0)
-        check_number("cifar", "rate", self.rate, 0, open_low=True)
-        check_choice("cifar", "precision", self.precision, ("float32", "tf32"))
+                allowed = f"among {', '.join(map(str, POOLS))}"
+                raise ParameterError(self.owner, "depths", allowed, depth)
 
     def chosen_source(self) -> str:
         """The data set that is used.
@@ -82,7 +71,7 @@ class CifarSettings:
         `most_steps` at most.
 
         >>> s = CifarSettings(source="embedded-digits")
-        >>> s.steps(), dataclasses.replace(s, most_steps=100).steps()
+        >>> s.steps(), s.replace(most_steps=100).steps()
         (487, 100)
         """
         wanted = max(
@@ -109,27 +98,27 @@ class CifarSettings:
         return ", ".join(parts)
 
 
-SCALES = {
-    "quick": CifarSettings(),
-    "laptop": CifarSettings(
-        depths=(2, 4, 6),
-        cnn_widths=(2, 4, 8, 16),
-        fcn_widths=(4, 16, 64, 256),
-        seeds=5,
-        epochs=40,
-        most_steps=1000,
-        times=8,
-    ),
-    "full": CifarSettings(
-        depths=(2, 4, 6),
-        cnn_widths=(4, 16, 64, 128),
-        fcn_widths=(4, 32, 256, 2048),
-        seeds=3,
-        epochs=125,
-        most_steps=0,
-        batch=256,
-        test=4000,  # activations of all test rows are held at once
-        times=10,
-        precision="tf32",
-    ),
-}
+SCALES = at_scales(
+    CifarSettings(),
+    laptop={
+        "depths": (2, 4, 6),
+        "cnn_widths": (2, 4, 8, 16),
+        "fcn_widths": (4, 16, 64, 256),
+        "seeds": 5,
+        "epochs": 40,
+        "most_steps": 1000,
+        "times": 8,
+    },
+    full={
+        "depths": (2, 4, 6),
+        "cnn_widths": (4, 16, 64, 128),
+        "fcn_widths": (4, 32, 256, 2048),
+        "seeds": 3,
+        "epochs": 125,
+        "most_steps": 0,
+        "batch": 256,
+        "test": 4000,  # activations of all test rows are held at once
+        "times": 10,
+        "precision": "tf32",
+    },
+)

@@ -9,6 +9,7 @@ import numpy as np
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, Network
+from separatrix.studies.cells import accuracies, run_cells
 from separatrix.studies.cifar.settings import POOLS, CifarSettings
 from separatrix.studies.study import seeds_from
 from separatrix.tasks import ImageTask
@@ -116,22 +117,16 @@ def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[CifarCell, CifarAcc
         The cells with at least two finished seeds, and the accuracy of the best constant answer. A
         trial that did not stay finite counts as a constant answer.
     """
-    rows = {row["trial"]: row for row in lab.run(sweep_of(s), "cifar").arrow.to_pylist()}
     chance = 1.0 - ImageTask(s.chosen_source(), classes_of(s)).baselines()["constant"]
-
-    def accuracy(risk: Any) -> float:
-        return 1.0 - risk if risk is not None and np.isfinite(risk) else chance
-
-    accuracies = {}
-    for cell in cells(s):
-        members = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
-        if len(members) >= 2:
+    measured = {}
+    for cell, rows in run_cells(lab, {c: trials_of(s, c) for c in cells(s)}, "cifar").items():
+        if len(rows) >= 2:
             network = network_of(s, cell)
-            accuracies[cell] = CifarAccuracy(
+            measured[cell] = CifarAccuracy(
                 parameters=network.parameter_count(s.shape),
                 flops=network.flops(s.shape),
-                accuracy=np.array([accuracy(row["risk"]) for row in members]),
-                train_accuracy=np.array([accuracy(row["train_risk"]) for row in members]),
-                seconds=float(np.mean([row["run.seconds"] for row in members])),
+                accuracy=accuracies((row["risk"] for row in rows), chance),
+                train_accuracy=accuracies((row["train_risk"] for row in rows), chance),
+                seconds=float(np.mean([row["run.seconds"] for row in rows])),
             )
-    return accuracies, chance
+    return measured, chance

@@ -1,7 +1,5 @@
 """Figures and tables of the study `digits`."""
 
-from collections.abc import Iterable
-
 from separatrix.inference.intervals import Interval, accuracy_over_seeds
 from separatrix.studies.claims import Evidence, Finding
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
@@ -46,9 +44,8 @@ def accuracy_figures(s: DigitsSettings, results: DigitsResults) -> tuple[Figure,
                 if (accuracy := results.accuracy(label, network, n)) is not None
             ]
             if points:
-                series.append(_series(network, points))
-        ends = (min(s.digits), max(s.digits))
-        series.append(Series("best constant answer", ends, (results.chance,) * 2, role="baseline"))
+                series.append(Series.of(network, points))
+        series.append(Series.level("best constant answer", sorted(s.digits), results.chance))
         caption = (
             f"Test accuracy, mean over seeds with 95 % intervals, on {s.chosen_source()}. {words}"
         )
@@ -69,10 +66,8 @@ def curve_figure(s: DigitsSettings, results: DigitsResults) -> Figure:
                 (int(step), accuracy_over_seeds(measured.curves[:, i]))
                 for i, step in enumerate(measured.steps)
             ]
-            series.append(_series(network, points))
-    series.append(
-        Series("best constant answer", (0, s.steps(n)), (results.chance,) * 2, role="baseline")
-    )
+            series.append(Series.of(network, points))
+    series.append(Series.level("best constant answer", (0, s.steps(n)), results.chance))
     caption = f"Central label, n = {n}; mean over seeds with 95 % intervals."
     return Figure(
         "curves",
@@ -160,18 +155,6 @@ def _verdict(finding: Finding) -> str:
 
 def _margin(evidence: Evidence) -> float:
     return (evidence.estimate or 0.0) - (evidence.reference or 0.0)
-
-
-def _series(label: str, points: Iterable[tuple[int, Interval]]) -> Series:
-    listed = list(points)
-    return Series(
-        label,
-        tuple(x for x, _ in listed),
-        tuple(i.estimate for _, i in listed),
-        tuple(i.low for _, i in listed),
-        tuple(i.high for _, i in listed),
-        seeds=tuple(i.count for _, i in listed),
-    )
 
 
 def _shown(interval: Interval) -> str:

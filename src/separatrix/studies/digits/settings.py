@@ -1,10 +1,10 @@
 """The settings of the study `digits` at its three scales."""
 
-import dataclasses
 import math
 
 from separatrix.data import available
-from separatrix.errors import ParameterError, check_choice, check_integer, check_number
+from separatrix.errors import ParameterError
+from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.tasks.data_source import check_source
 from separatrix.tasks.digits import CROPS
 
@@ -19,8 +19,7 @@ VARIATIONS = {
 PAPER = {"height": 24, "across": 8, "filters": 1024, "epochs": 30}
 
 
-@dataclasses.dataclass(frozen=True)
-class DigitsSettings:
+class DigitsSettings(Settings, of="digits"):
     """What the study varies.
 
     `digits` are the n of the figures; a digit is `height` x `across` pixels, windows are three
@@ -31,66 +30,39 @@ class DigitsSettings:
 
     >>> DigitsSettings().steps(5)
     1080
-    >>> DigitsSettings(variations="fine-strid")
-    Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `variations` of digits must be none, or names among fewer-sequences, fine-stride, ..., got 'fine-strid'
     """
 
     source: str = "auto"
-    digits: tuple[int, ...] = (3, 5, 9)
-    seeds: int = 4
-    filters: int = 48
-    height: int = 8
-    across: int = 8
-    stride: int = 8
-    crop: str = "tight"
-    scaling: str = "standard"
-    epochs: int = 30
-    sequences: int = 4608
-    batch: int = 128
-    rate: float = 1.0
-    test: int = 2048
-    times: int = 6
-    precision: str = "float32"
+    digits: tuple[int, ...] = setting((3, 5, 9), low=3, high=255)
+    seeds: int = setting(4, low=2)
+    filters: int = setting(48, low=1)
+    height: int = setting(8, low=1)
+    across: int = setting(8, low=1)
+    stride: int = setting(8, low=1)
+    crop: str = setting("tight", among=CROPS)
+    scaling: str = setting("standard", among=("unit", "standard"))
+    epochs: int = setting(30, low=1)
+    sequences: int = setting(4608, low=1)
+    batch: int = setting(128, low=1)
+    rate: float = setting(1.0, low=0, open_low=True)
+    test: int = setting(2048, low=1)
+    times: int = setting(6, low=1)
+    precision: str = setting("float32", among=("float32", "tf32"))
     variations: str = "none"
-    variation_digits: tuple[int, ...] = (5, 9)
-    variation_seeds: int = 3
+    variation_digits: tuple[int, ...] = setting((5, 9), low=3, high=255)
+    variation_seeds: int = setting(3, low=2)
     seed: int = 0
 
-    def __post_init__(self):
+    def check(self) -> None:
         if self.source != "auto":
-            check_source("digits", self.source)
+            check_source(self.owner, self.source)
         for name in ("digits", "variation_digits"):
             for count in getattr(self, name):
-                check_integer("digits", name, count, 3, 255)
                 if count % 2 == 0:
-                    raise ParameterError("digits", name, "odd numbers >= 3", count)
-        for name in ("seeds", "variation_seeds"):
-            check_integer("digits", name, getattr(self, name), 2)
-        for name in (
-            "filters",
-            "height",
-            "across",
-            "stride",
-            "epochs",
-            "sequences",
-            "batch",
-            "test",
-            "times",
-        ):
-            check_integer("digits", name, getattr(self, name), 1)
-        check_number("digits", "rate", self.rate, 0, open_low=True)
-        check_choice("digits", "crop", self.crop, CROPS)
-        check_choice("digits", "scaling", self.scaling, ("unit", "standard"))
-        check_choice("digits", "precision", self.precision, ("float32", "tf32"))
-        for name in self.varied():
-            if name not in VARIATIONS:
-                raise ParameterError(
-                    "digits",
-                    "variations",
-                    f"none, or names among {', '.join(VARIATIONS)}",
-                    self.variations,
-                )
+                    raise ParameterError(self.owner, name, "odd numbers >= 3", count)
+        if set(self.varied()) - set(VARIATIONS):
+            allowed = f"none, or names among {', '.join(VARIATIONS)}"
+            raise ParameterError(self.owner, "variations", allowed, self.variations)
 
     def varied(self) -> list[str]:
         """The names of the variations.
@@ -123,15 +95,13 @@ class DigitsSettings:
         """The settings under a variation (but for the number of sequences, which depends on n)."""
         match variation:
             case "fine-stride":
-                return dataclasses.replace(self, stride=max(1, self.across // 2))
+                return self.replace(stride=max(1, self.across // 2))
             case "coarse-stride":
-                return dataclasses.replace(self, stride=3 * self.across)
+                return self.replace(stride=3 * self.across)
             case "other-crop":
-                return dataclasses.replace(self, crop="whole" if self.crop == "tight" else "tight")
+                return self.replace(crop="whole" if self.crop == "tight" else "tight")
             case "other-scaling":
-                return dataclasses.replace(
-                    self, scaling="standard" if self.scaling == "unit" else "unit"
-                )
+                return self.replace(scaling="standard" if self.scaling == "unit" else "unit")
             case _:
                 return self
 
@@ -154,31 +124,29 @@ class DigitsSettings:
         return ", ".join(parts)
 
 
-_ALL = ",".join(VARIATIONS)
-
-SCALES = {
-    "quick": DigitsSettings(),
-    "laptop": DigitsSettings(
-        digits=(3, 5, 9, 13, 19),
-        filters=64,
-        sequences=8192,
-        test=4096,
-        times=10,
+SCALES = at_scales(
+    DigitsSettings(),
+    laptop={
+        "digits": (3, 5, 9, 13, 19),
+        "filters": 64,
+        "sequences": 8192,
+        "test": 4096,
+        "times": 10,
         # The embedded digits have no margin to crop
-        variations="fewer-sequences,coarse-stride,other-scaling",
-        variation_digits=(5, 19),
-    ),
-    "full": DigitsSettings(
-        digits=(3, 5, 7, 9, 13, 19, 25),
-        seeds=8,
-        filters=1024,
-        height=24,
-        scaling="unit",
-        sequences=60000,
-        test=8192,
-        times=15,
-        precision="tf32",
-        variations=_ALL,
-        variation_digits=(5, 19),
-    ),
-}
+        "variations": "fewer-sequences,coarse-stride,other-scaling",
+        "variation_digits": (5, 19),
+    },
+    full={
+        "digits": (3, 5, 7, 9, 13, 19, 25),
+        "seeds": 8,
+        "filters": 1024,
+        "height": 24,
+        "scaling": "unit",
+        "sequences": 60000,
+        "test": 8192,
+        "times": 15,
+        "precision": "tf32",
+        "variations": ",".join(VARIATIONS),
+        "variation_digits": (5, 19),
+    },
+)

@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, LCN, Network
+from separatrix.studies.cells import Row, accuracies, run_cells
 from separatrix.studies.digits.settings import DigitsSettings
 from separatrix.studies.study import seeds_from
 from separatrix.tasks import DigitSequenceTask
@@ -148,24 +148,19 @@ def sweep_of(s: DigitsSettings) -> Sweep:
 
 def measure_all(lab: Lab, s: DigitsSettings) -> DigitsResults:
     """Run every trial; one that did not stay finite counts as a constant answer."""
-    rows = {row["trial"]: row for row in lab.run(sweep_of(s), "digits").arrow.to_pylist()}
     chance = 1.0 - task_of(s, cells(s)[0]).baselines()["constant"]
-    measured = {}
-    for cell in cells(s):
-        members = [rows[trial.identity] for trial in trials_of(s, cell) if trial.identity in rows]
-        if len(members) >= 2:
-            measured[cell] = _accuracies(members, chance)
+    rows = run_cells(lab, {cell: trials_of(s, cell) for cell in cells(s)}, "digits")
+    measured = {
+        cell: _accuracies(members, chance) for cell, members in rows.items() if len(members) >= 2
+    }
     return DigitsResults(measured, chance)
 
 
-def _accuracies(rows: list[dict[str, Any]], chance: float) -> DigitsAccuracy:
-    def accuracy(risk: Any) -> float:
-        return 1.0 - risk if risk is not None and np.isfinite(risk) else chance
-
+def _accuracies(rows: list[Row], chance: float) -> DigitsAccuracy:
     moments = min(len(row["trace.step"]) for row in rows)
     return DigitsAccuracy(
-        accuracy=np.array([accuracy(row["risk"]) for row in rows]),
+        accuracy=accuracies((row["risk"] for row in rows), chance),
         steps=np.array(rows[0]["trace.step"][:moments]),
-        curves=np.array([[accuracy(risk) for risk in row["trace.risk"][:moments]] for row in rows]),
+        curves=np.array([accuracies(row["trace.risk"][:moments], chance) for row in rows]),
         seconds=float(np.mean([row["run.seconds"] for row in rows])),
     )

@@ -12,21 +12,13 @@ def coverage_figure(s: PatternReadoutSettings, curve: list[dict[str, Any]]) -> F
     """How often a draw fails against the number of filters, with its bounds."""
     window = curve_window(s)
     counts = tuple(point["filters"] for point in curve)
-    shares = [failure_share(point) for point in curve]
     series = (
-        Series(
-            "measured",
-            counts,
-            tuple(share.estimate for share in shares),
-            tuple(share.low for share in shares),
-            tuple(share.high for share in shares),
-            seeds=tuple(share.count for share in shares),
-        ),
+        Series.of("measured", [(point["filters"], failure_share(point)) for point in curve]),
         Series("exact (multinomial)", counts, tuple(p["exact"] for p in curve), role="law"),
         Series(
             "the paper's Chernoff bound", counts, tuple(p["chernoff"] for p in curve), role="bound"
         ),
-        Series(f"δ = {s.delta:g}", (counts[0], counts[-1]), (s.delta, s.delta), role="baseline"),
+        Series.level(f"δ = {s.delta:g}", counts, s.delta),
     )
     caption = (
         f"Probability that a draw of q filters leaves some of the 2^{window} sign patterns with "
