@@ -75,14 +75,19 @@ class Busy:
         self.thread.join()
 
 
+def use_only(options: dict[str, Any]) -> None:
+    """Compile every program with these options of XLA and no others."""
+    from separatrix.engine import policy
+
+    policy.COMPILER_OPTIONS[jax.default_backend()] = options
+    policy.LIGHT_PROGRAM.clear()
+
+
 def measure(chunk: Any, options: dict[str, Any], busy: bool) -> dict[str, Any]:
     """Seconds to compile the chunk's program and (device at rest) to run it."""
     from separatrix.engine import programs
 
-    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = (
-        options,
-        {},
-    )  # nothing but these options
+    use_only(options)
     made = programs.Programs()
     if busy:
         with Busy():
@@ -101,10 +106,7 @@ def measure_together(chunks: list[Any], options: dict[str, Any]) -> dict[str, An
     from separatrix.engine import programs
     from separatrix.engine.plan import cores
 
-    programs.COMPILER_OPTIONS[jax.default_backend()], programs.LIGHT = (
-        options,
-        {},
-    )  # nothing but these options
+    use_only(options)
     made = programs.Programs()
     begin = time.perf_counter()
     made.prepare([(chunk.trials[0], chunk.frame, chunk.batch) for chunk in chunks], threads=cores())

@@ -263,13 +263,13 @@ def spelled(name: str) -> Iterator[None]:
     """Within, programs are made with kernels ("fused") or without ("product"), however much they
     have to do; an error where they do not compile.
     """
-    from separatrix.engine import programs
+    from separatrix.engine import policy
     from separatrix.networks.kernels import fused
 
     least = dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)
     with (
-        mock.patch.dict(programs.KERNELS, least),
-        mock.patch.dict(programs.KERNELS_OF_FULL, least),
+        mock.patch.dict(policy.KERNELS, least),
+        mock.patch.dict(policy.KERNELS_OF_FULL, least),
         mock.patch.object(fused, "outputs", wraps=fused.outputs) as made,
         warnings.catch_warnings(),
     ):

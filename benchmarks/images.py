@@ -285,7 +285,7 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
     import jax.numpy as jnp
 
     import separatrix as sx
-    from separatrix.engine.programs import LIGHT
+    from separatrix.engine.policy import LIGHT_PROGRAM_OPTIONS
     from separatrix.networks import convolutions
     from separatrix.networks import layers as deep
 
@@ -331,7 +331,7 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
     convolutions.FASTEST.update(before)
     deep.convolves = whole
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        options = LIGHT[backend][1] if untried and backend in LIGHT else None
+        options = LIGHT_PROGRAM_OPTIONS.get(backend) if untried else None
         made = dict(zip(waiting, pool.map(functools.partial(_compiled, options), waiting.values())))
     out: dict[str, Any] = {}
     for (width, name), program in made.items():

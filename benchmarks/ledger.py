@@ -26,7 +26,7 @@ import pyarrow as pa
 import separatrix as sx
 from report import write_run
 from separatrix.engine import Device, Lab, Ledger, make_plan
-from separatrix.engine.store.compaction import MOST_ROWS
+from separatrix.engine.policy import COMPACTION_ROWS
 from separatrix.engine.store.parts import write_part
 from separatrix.report import write_report
 
@@ -58,8 +58,8 @@ def write_others(
     folder: Path, template: dict[str, Any], count: int, rng: np.random.Generator
 ) -> None:
     """Rows of other studies: scalars only, as many as fit a part each time."""
-    for start in range(0, count, MOST_ROWS):
-        rows = min(MOST_ROWS, count - start)
+    for start in range(0, count, COMPACTION_ROWS):
+        rows = min(COMPACTION_ROWS, count - start)
         columns: dict[str, Any] = {
             name: pa.array([value] * rows)
             for name, value in template.items()

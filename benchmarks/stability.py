@@ -101,11 +101,11 @@ def as_planned(steps: int, of: int) -> Iterator[None]:
     """Within, a program with so many steps has kernels if the study's, with so many, would have
     them.
     """
-    from separatrix.engine import programs
+    from separatrix.engine import policy
 
     with mock.patch.dict(
-        programs.KERNELS,
-        {backend: least * steps / of for backend, least in programs.KERNELS.items()},
+        policy.KERNELS,
+        {backend: least * steps / of for backend, least in policy.KERNELS.items()},
     ):
         yield
 

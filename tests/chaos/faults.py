@@ -14,7 +14,7 @@ import pyarrow as pa
 from harness import HERE, STUDY, WORKERS, parts_of, rows_of
 
 from separatrix.engine import Ledger
-from separatrix.engine.store.compaction import FANOUT
+from separatrix.engine.policy import COMPACTION_PARTS
 from separatrix.engine.store.parts import write_part
 from separatrix.spec import digest
 
@@ -78,7 +78,7 @@ def killed_while_packing(bench, rng):
     """a process that packs many parts into one is killed at a random moment"""
     folder = bench.folder()
     ledger = Ledger.open(folder / "out")
-    wanted = [{"trial": digest(number), "number": number} for number in range(FANOUT)]
+    wanted = [{"trial": digest(number), "number": number} for number in range(COMPACTION_PARTS)]
     for row in wanted:
         write_part(ledger.parts, pa.table({name: [value] for name, value in row.items()}))
     command = bench.zygote.start((), folder, pack=str(folder / "out"))

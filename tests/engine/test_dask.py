@@ -18,7 +18,16 @@ import pytest
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import Chunk, Cluster, DaskRunner, Device, Ledger, Programs, make_plan
+from separatrix.engine import (
+    Chunk,
+    Cluster,
+    DaskRunner,
+    Device,
+    Ledger,
+    Programs,
+    make_plan,
+    policy,
+)
 from separatrix.engine.execute import dask as cluster
 from separatrix.engine.execute import wire as remote
 from separatrix.engine.execute.flight import Waiting
@@ -249,7 +258,7 @@ def test_workers_write_into_a_shared_folder_themselves(outside, expected, tmp_pa
 
 
 def test_a_folder_that_workers_see_elsewhere_is_one_sentence(outside, tmp_path, monkeypatch):
-    monkeypatch.setattr(sx.engine.lab, "STORED_SECONDS", 0.1)
+    monkeypatch.setattr(policy, "STORED_SECONDS", 0.1)
     with sx.Lab(tmp_path / "mine", cluster=Cluster(outside.address, shared=True)) as lab:
         Ledger.open(tmp_path / "theirs")
         lab._dask._folder = str(tmp_path / "theirs")
@@ -329,7 +338,7 @@ def test_a_scheduler_that_is_restarted_gets_the_rest(compilation_cache, expected
 
 
 def test_a_scheduler_without_workers_is_one_sentence(compilation_cache, monkeypatch):
-    monkeypatch.setattr(cluster, "LOOK", 0.05)
+    monkeypatch.setattr(policy, "CLUSTER_LOOK_SECONDS", 0.05)
     lonely = Outside(0)
     try:
         runner = DaskRunner(Cluster(lonely.address, patience=1.0))

@@ -15,10 +15,10 @@ import pytest
 
 import separatrix as sx
 from running import plain_rows, tiny
-from separatrix.engine import DamagedPart, Ledger
-from separatrix.engine.store import compaction as packing
+from separatrix.engine import DamagedPart, Ledger, policy
+from separatrix.engine.policy import COMPACTION_PARTS
 from separatrix.engine.store import ledger, parts
-from separatrix.engine.store.compaction import FANOUT, pack_together, to_pack
+from separatrix.engine.store.compaction import pack_together, to_pack
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import key_of, scan_part
 from separatrix.files import lock
@@ -52,31 +52,31 @@ def rows_in(folder):
 
 
 def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
-    source = filled(tmp_path, FANOUT + 5, each=3)
+    source = filled(tmp_path, COMPACTION_PARTS + 5, each=3)
     before = rows_in(tmp_path)
     assert source.pack() == 1
     assert len(source.files()) <= 6
-    assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (FANOUT + 5))]
+    assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (COMPACTION_PARTS + 5))]
     # The laboratory that packed, and one that looks for the first time, find every trial, in the
     # order asked for.
     wanted = [digest(i) for i in (200, 3, 77, 10**6)]
     for each in (source, Ledger(tmp_path)):
         assert [found["number"] for found in each.read(wanted).arrow.to_pylist()] == [200, 3, 77]
         assert each.done(wanted) == set(wanted[:3])
-    assert Ledger(tmp_path).done() == {digest(i) for i in range(3 * (FANOUT + 5))}
+    assert Ledger(tmp_path).done() == {digest(i) for i in range(3 * (COMPACTION_PARTS + 5))}
 
 
 def test_a_long_run_packs_as_it_goes(tmp_path):
     source = Ledger.open(tmp_path)
-    for i in range(2 * FANOUT):
+    for i in range(2 * COMPACTION_PARTS):
         source.write([row(i)])
     assert len(source.files()) == 2
-    assert rows_in(tmp_path) == [row(i) for i in range(2 * FANOUT)]
+    assert rows_in(tmp_path) == [row(i) for i in range(2 * COMPACTION_PARTS)]
 
 
 def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
-    source = filled(tmp_path, FANOUT, extra=1)
-    for i in range(1000, 1000 + FANOUT):
+    source = filled(tmp_path, COMPACTION_PARTS, extra=1)
+    for i in range(1000, 1000 + COMPACTION_PARTS):
         parts.write_part(source.parts, ledger.table_of([row(i, extra="one")]).arrow)
     before = {file.name: scan_part(file).columns for file in source.files()}
     assert len(set(before.values())) == 2
@@ -85,20 +85,27 @@ def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
         str(pq.read_schema(file).field("extra").type): scan_part(file).rows
         for file in source.files()
     }
-    assert kinds == {"int64": FANOUT, "string": FANOUT}
+    assert kinds == {"int64": COMPACTION_PARTS, "string": COMPACTION_PARTS}
 
 
 def test_tiers_keep_the_work_of_packing_small():
     def part(name, rows, size=10):
         return parts.Part(Path(name), "c", size, (0, rows), np.zeros((rows, 2), np.uint64))
 
-    assert to_pack([part(f"{i}", 1) for i in range(FANOUT - 1)] + [part("big", 5000)]) == []
-    (group,) = to_pack([part(f"{i}", 1) for i in range(FANOUT)] + [part("big", 5000)])
-    assert len(group) == FANOUT
+    assert (
+        to_pack([part(f"{i}", 1) for i in range(COMPACTION_PARTS - 1)] + [part("big", 5000)]) == []
+    )
+    (group,) = to_pack([part(f"{i}", 1) for i in range(COMPACTION_PARTS)] + [part("big", 5000)])
+    assert len(group) == COMPACTION_PARTS
     # What would become too large in bytes is packed in several, and large parts are left alone.
-    heavy = to_pack([part(f"{i}", 64, packing.MOST_BYTES // 16) for i in range(FANOUT)])
-    assert all(sum(each.bytes for each in group) <= packing.MOST_BYTES for group in heavy)
-    assert to_pack([part(f"{i}", packing.MOST_ROWS // 2 + 1) for i in range(FANOUT)]) == []
+    heavy = to_pack(
+        [part(f"{i}", 64, policy.COMPACTION_BYTES // 16) for i in range(COMPACTION_PARTS)]
+    )
+    assert all(sum(each.bytes for each in group) <= policy.COMPACTION_BYTES for group in heavy)
+    assert (
+        to_pack([part(f"{i}", policy.COMPACTION_ROWS // 2 + 1) for i in range(COMPACTION_PARTS)])
+        == []
+    )
 
 
 class Crash(BaseException):
@@ -108,7 +115,7 @@ class Crash(BaseException):
 @pytest.mark.parametrize("call", ["fsync", "replace", "unlink"])
 @pytest.mark.parametrize("time", range(0, 60, 7))
 def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkeypatch, call, time):
-    source = filled(tmp_path, FANOUT)
+    source = filled(tmp_path, COMPACTION_PARTS)
     before = rows_in(tmp_path)
     real, calls = getattr(os, call), iter(range(1000))
 
@@ -124,8 +131,8 @@ def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkey
     assert rows_in(tmp_path) == before
     # Copies that were left are no reason to compute anything, and are packed away with the rest in
     # time.
-    assert Ledger(tmp_path).done({digest(i) for i in range(FANOUT)}) == {
-        digest(i) for i in range(FANOUT)
+    assert Ledger(tmp_path).done({digest(i) for i in range(COMPACTION_PARTS)}) == {
+        digest(i) for i in range(COMPACTION_PARTS)
     }
     again = Ledger(tmp_path)
     pack_together(again.parts, [scan_part(file) for file in again.files()])
@@ -147,7 +154,7 @@ def test_one_packs_while_others_write_and_read(tmp_path):
     """Without the lock, as on a shared folder without locks: still nothing is lost and every read
     is whole.
     """
-    count, failed = 6 * FANOUT, []
+    count, failed = 6 * COMPACTION_PARTS, []
     Ledger.open(tmp_path)
     stop = threading.Event()
 
@@ -193,11 +200,11 @@ def test_one_packs_while_others_write_and_read(tmp_path):
 
 
 def test_a_lock_keeps_a_second_packer_out(tmp_path):
-    source = filled(tmp_path, FANOUT)
+    source = filled(tmp_path, COMPACTION_PARTS)
     with lock(source.parts / ".packing") as mine:
         assert mine
         assert source.pack() == 0
-    assert len(source.files()) == FANOUT
+    assert len(source.files()) == COMPACTION_PARTS
     assert source.pack() == 1
 
 
@@ -229,7 +236,7 @@ def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(
     whole = bytearray(victim.read_bytes())
     whole[column.data_page_offset - 2] ^= 1
     victim.write_bytes(bytes(whole))
-    monkeypatch.setattr(ledger, "VERIFIED", 0)
+    monkeypatch.setattr(policy, "VERIFIED_BYTES", 0)
     lab = lab_in()
     assert not lab.notes  # the trials' names are whole, and rows were not read
     with pytest.raises(DamagedPart):
@@ -275,7 +282,7 @@ def test_keys_of_a_column_are_those_of_its_texts():
 
 
 def test_an_index_grows_without_sorting_all_again_and_answers_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "SMALL", 0)
+    monkeypatch.setattr(policy, "SMALL_INDEX", 0)
     source = filled(tmp_path, 1, each=100)
     everything = [digest(i) for i in range(130)]
     for i in range(100, 110):

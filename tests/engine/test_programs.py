@@ -8,7 +8,7 @@ import pytest
 
 import separatrix as sx
 from running import TASK, measured, plain_rows, tiny
-from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, programs
+from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, policy, programs
 from separatrix.engine.execute.local import run_here
 from separatrix.errors import SeparatrixError
 from separatrix.networks import convolutions
@@ -192,8 +192,9 @@ def test_statuses_are_told_apart(programs):
 
 
 def test_light_programs_have_options_of_their_own_and_heavy_ones_none(monkeypatch):
-    monkeypatch.setattr(programs, "LIGHT", {"cpu": (100.0, {"quick": True})})
-    monkeypatch.setattr(programs, "COMPILER_OPTIONS", {"cpu": {"always": 1, "quick": False}})
+    monkeypatch.setattr(policy, "LIGHT_PROGRAM", {"cpu": 100.0})
+    monkeypatch.setattr(policy, "LIGHT_PROGRAM_OPTIONS", {"cpu": {"quick": True}})
+    monkeypatch.setattr(policy, "COMPILER_OPTIONS", {"cpu": {"always": 1, "quick": False}})
     assert programs._options("cpu", 99.0) == {"always": 1, "quick": True}
     assert programs._options("cpu", 100.0) == {"always": 1, "quick": False}
     assert programs._options("gpu", 1.0) == {}
@@ -230,7 +231,8 @@ def test_a_heavy_trial_alone_has_a_convolution_of_its_own(monkeypatch):
         measure=sx.Measure(test=2),
     )
     for light, batch, wanted in ((0.0, 1, True), (0.0, 2, False), (1e30, 1, False)):
-        monkeypatch.setattr(programs, "LIGHT", {jax.default_backend(): (light, {})})
+        monkeypatch.setattr(policy, "LIGHT_PROGRAM", {jax.default_backend(): light})
+        monkeypatch.setattr(policy, "LIGHT_PROGRAM_OPTIONS", {})
         called.clear()
         programs._compile(trial, trial, batch)
         assert bool(called) == wanted

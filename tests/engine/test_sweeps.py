@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, TASK, tiny
 from separatrix.engine import Device, Rounding, Sweep, cost_of, frame_of, make_plan, structure
-from separatrix.engine.plan import framed
+from separatrix.engine.frames import framed
 from separatrix.errors import SeparatrixError
 
 CPU, GPU = Device("cpu", workers=2), Device("gpu")

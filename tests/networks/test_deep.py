@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.engine.sweep import cost_of
+from separatrix.engine.frames import cost_of
 from separatrix.learners import project
 from separatrix.networks import embed
 

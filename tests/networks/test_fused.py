@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.engine import programs as engine
+from separatrix.engine import policy
 from separatrix.learners import Rows, empirical_loss
 from separatrix.networks import Frame
 from separatrix.networks.kernels import batching as flat
@@ -327,7 +327,7 @@ def test_a_whole_batch_of_trials_ends_where_the_ordinary_spelling_does(monkeypat
         streamed, "call", lambda *given, own=streamed.call: asked.append(given[1]) or own(*given)
     )
     for name, operations in {"product": np.inf, "fused": 0.0}.items():
-        monkeypatch.setitem(engine.KERNELS, jax.default_backend(), operations)
+        monkeypatch.setitem(policy.KERNELS, jax.default_backend(), operations)
         programs = sx.engine.Programs()
         rows[name] = programs.run(trial.at_seeds(range(4)), trial, 2)  # two batches, one program
         assert programs.tally.kernels == (name == "fused")
@@ -346,7 +346,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
 
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     expected = sx.engine.Programs().run([trial], trial, 1)
-    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
+    monkeypatch.setitem(policy.KERNELS, jax.default_backend(), 0.0)
     monkeypatch.setattr(streamed, "call", fail)
     programs = sx.engine.Programs()
     with pytest.warns(
@@ -358,7 +358,7 @@ def test_where_kernels_do_not_compile_a_program_is_made_without_them_and_says_so
 
 
 def test_small_programs_have_no_kernels(monkeypatch):
-    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 1e13)
+    monkeypatch.setitem(policy.KERNELS, jax.default_backend(), 1e13)
     monkeypatch.setattr(streamed, "call", lambda *_: pytest.fail("a kernel"))
     trial = trial_below_the_edge().replace(measure=sx.Measure((), test=1))
     sx.engine.Programs().run([trial], trial, 1)
@@ -392,7 +392,7 @@ def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_the_ord
         "row_by_row",
         lambda patches, own=fused.row_by_row: turned.append(patches) or own(patches),
     )
-    for least in (engine.KERNELS, engine.KERNELS_OF_FULL):
+    for least in (policy.KERNELS, policy.KERNELS_OF_FULL):
         monkeypatch.setitem(least, jax.default_backend(), 0.0)
     programs = sx.engine.Programs()
     found = programs.run(trial.at_seeds(range(2)), trial, 2)
@@ -408,8 +408,8 @@ def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_the_ord
     ("task", "least"), [(sx.SphereTask(10, 5, 0.5), 0.0), (sx.SignalTask(8, 16, 0.3), 5e14)]
 )
 def test_a_full_network_with_few_inputs_or_less_to_do_has_no_kernels(monkeypatch, task, least):
-    monkeypatch.setitem(engine.KERNELS, jax.default_backend(), 0.0)
-    monkeypatch.setitem(engine.KERNELS_OF_FULL, jax.default_backend(), least)
+    monkeypatch.setitem(policy.KERNELS, jax.default_backend(), 0.0)
+    monkeypatch.setitem(policy.KERNELS_OF_FULL, jax.default_backend(), least)
     trial, programs = (
         trial_below_the_edge().replace(
             task=task, network=sx.FCN(8), measure=sx.Measure((), test=1)
@@ -471,7 +471,7 @@ def test_a_network_with_scores_of_its_own_knows_nothing_of_kernels(monkeypatch):
         samples=40,
         measure=sx.Measure((), test=16),
     )
-    for least in (engine.KERNELS, engine.KERNELS_OF_FULL):
+    for least in (policy.KERNELS, policy.KERNELS_OF_FULL):
         monkeypatch.setitem(least, jax.default_backend(), 0.0)
     programs = sx.engine.Programs()
     assert np.isfinite(programs.run([trial], trial, 1)[0]["loss"])

@@ -11,8 +11,8 @@ import pytest
 
 import separatrix as sx
 from separatrix.engine import Device
+from separatrix.engine.frames import structure
 from separatrix.engine.plan import make_plan
-from separatrix.engine.sweep import structure
 from separatrix.errors import SeparatrixError
 from separatrix.streams import named, numbered
 from separatrix.studies import find_study

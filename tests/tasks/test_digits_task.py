@@ -8,8 +8,8 @@ import pytest
 import separatrix as sx
 from separatrix.data import DataSet, load
 from separatrix.engine import Programs
+from separatrix.engine.frames import structure
 from separatrix.engine.programs import _compile
-from separatrix.engine.sweep import structure
 from separatrix.errors import SeparatrixError
 from separatrix.spec import from_message, importable, to_message
 from separatrix.tasks import digits as module

@@ -1,6 +1,7 @@
 """The engine: runs sweeps and remembers what they gave."""
 
 from separatrix.engine.execute.dask import Cluster, DaskRunner
+from separatrix.engine.frames import Cost, Rounding, cost_of, frame_of, structure
 from separatrix.engine.lab import Lab, find_device, read_manifest
 from separatrix.engine.plan import Chunk, Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
@@ -12,7 +13,7 @@ from separatrix.engine.store.ledger import (
     Table,
     table_of,
 )
-from separatrix.engine.sweep import Cost, Rounding, Sweep, cost_of, frame_of, structure
+from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Measure, Trial, run_trial
 from separatrix.engine.work import Making, Work, bytes_of, making_of, work_of
 

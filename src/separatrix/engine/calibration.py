@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.engine import policy
 from separatrix.engine import programs as compiled
-from separatrix.engine.plan import BATCH_TRIALS, Device
+from separatrix.engine.plan import Device
 from separatrix.engine.speed import ASSUMED, Speed, fit_speed
 from separatrix.engine.trial import Measure, Trial
 from separatrix.engine.work import Making, Work, making_of, work_of
@@ -191,7 +192,7 @@ def calibrate(device: Device, progress: Progress | None = None) -> Calibration:
     'calibrate'
     """
     show = progress or (lambda what, done, total: None)
-    batch, total = BATCH_TRIALS if device.batched else 1, len(cases())
+    batch, total = policy.BATCH_TRIALS if device.batched else 1, len(cases())
     if device.batched:
         begin, times = time.process_time(), []
         for each in timings(batch, time.perf_counter):

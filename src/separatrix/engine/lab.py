@@ -16,6 +16,7 @@ from typing import Any
 import jax
 
 from separatrix import __version__
+from separatrix.engine import policy
 from separatrix.engine.execute.dask import Cluster, DaskRunner
 from separatrix.engine.execute.local import Finished, Workers, run_here
 from separatrix.engine.execute.scheduler import Hint, hints_of
@@ -31,8 +32,6 @@ from separatrix.files import lock, write_json
 from separatrix.notes import Note
 from separatrix.spec import importable
 
-STORED_SECONDS = 60.0  # network folders show new files late
-PATIENCE = 3.0  # seconds that are waited, once a budget is spent, for a chunk of a worker process
 Progress = Callable[[str, int, int], None]
 
 
@@ -50,9 +49,9 @@ def find_device(workers: int | None = None) -> Device:
     return Device(
         found.platform,
         1,
-        memory=0.6 * stats.get("bytes_limit", 16e9),
-        flops=5e12,
-        compile_seconds=6.0,
+        memory=policy.GPU_MEMORY_SHARE * stats.get("bytes_limit", policy.GPU_MEMORY_UNKNOWN),
+        flops=policy.GPU_FLOPS,
+        compile_seconds=policy.GPU_COMPILE_SECONDS,
         speed=speed,
     )
 
@@ -289,7 +288,7 @@ class Lab:
         if self.cluster is None or not self.cluster.shared or self.ledger is None:
             return
         wanted = {trial.identity for chunk in plan.chunks for trial in chunk.trials}
-        end = time.monotonic() + STORED_SECONDS
+        end = time.monotonic() + policy.STORED_SECONDS
         while missing := wanted - self._mended(lambda ledger: ledger.done(wanted)):
             if time.monotonic() > end:
                 there = f"{len(missing)} trials that workers wrote are not in {self.ledger.parts}"
@@ -310,7 +309,9 @@ class Lab:
         )
         if self._dask is not None and all(importable(spec) for spec in specs):
             return self._dask.run(plan)
-        if local or (self.workers is None and self.ledger is None and plan.flops < 1e10):
+        if local or (
+            self.workers is None and self.ledger is None and plan.flops < policy.IN_PROCESS_SWEEP
+        ):
             use_compilation_cache()
             return run_here(plan, self._programs)
         workers = self._made()
@@ -318,7 +319,7 @@ class Lab:
             workers.expect(self._expected)
             self._expected = []
         return workers.run(
-            plan, None if self.budget is None else self._begin + self.budget + PATIENCE
+            plan, None if self.budget is None else self._begin + self.budget + policy.PATIENCE
         )
 
     def _keep(self, rows: list[dict[str, Any]]) -> None:
@@ -378,7 +379,14 @@ class Lab:
             return
         file = self.ledger.folder / "manifest.json"
         with lock(self.ledger.parts / ".manifest", wait=True):  # shards end at the same time
-            write_json(file, {"runs": [self.manifest(), *read_manifest(self.ledger.folder)][:100]})
+            write_json(
+                file,
+                {
+                    "runs": [self.manifest(), *read_manifest(self.ledger.folder)][
+                        : policy.MANIFEST_RUNS
+                    ]
+                },
+            )
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -2,28 +2,16 @@
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from typing import Any
 
+from separatrix.engine import policy
+from separatrix.engine.frames import CPU_ROUNDING, GPU_ROUNDING, Cost, Rounding, cost_of, framed
 from separatrix.engine.speed import ASSUMED, Speed
-from separatrix.engine.sweep import (
-    LEVEL,
-    Cost,
-    Rounding,
-    Sweep,
-    cost_of,
-    frame_of,
-    is_heavy,
-    structure,
-)
+from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
 from separatrix.engine.work import bytes_of, making_of, work_of
 from separatrix.spec import to_message
-
-LIGHT_TRIAL = 6e7  # operations: milliseconds of a CPU, where a program takes seconds
-# Operations of a trial's step: a large GPU does those of 25 trials in about the time in which it
-# begins the dozen kernels of a step.
-SHORT_STEP = 1.2e8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,9 +27,9 @@ class Device:
 
     platform: str
     workers: int = 1
-    memory: float = 8e9  # bytes that a batch may use
-    flops: float = 1.5e10  # operations a second of one worker, a cautious figure for small networks
-    compile_seconds: float = 2.0  # of one program
+    memory: float = policy.CPU_MEMORY  # bytes that a batch may use
+    flops: float = policy.CPU_FLOPS  # operations per second of one worker
+    compile_seconds: float = policy.CPU_COMPILE_SECONDS  # per program
     speed: Speed = ASSUMED["cpu"]
 
     @property
@@ -51,14 +39,8 @@ class Device:
 
     @property
     def rounding(self) -> Rounding:
-        """A program costs a CPU about a second and a GPU about five, while padding costs a GPU next
-        to nothing.
-        """
-        if self.batched:
-            return Rounding(
-                samples=4.0, large=4.0, sizes=2.0, first=32, heavy=1e13, long=1e12, step=SHORT_STEP
-            )
-        return Rounding(samples=4.0, large=2.0, sizes=2.0, finer=True, light=LIGHT_TRIAL)
+        """How sizes are rounded up on this kind of device."""
+        return GPU_ROUNDING if self.batched else CPU_ROUNDING
 
 
 def cores() -> int:
@@ -196,65 +178,6 @@ class Plan:
         }
 
 
-CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, at least about this often
-CHUNK_TRIALS = 64
-BATCH_TRIALS = 64  # one size, so that rounds of a growing sweep meet the same programs
-# Operations; batches of such trials are not topped up with copies, which would cost more than
-# another program
-HEAVY_TRIAL = 1e12
-MEDIUM_TRIAL, MANY_STEPS = (
-    1e11,
-    3000,
-)  # operations and steps; batches of such trials are topped up to a power of two only
-# Operations: seconds of a large GPU. Several at once where one fills the device only put off the
-# moment they are safe
-LONG_TRIAL = 1e14
-FULL_STEP = 2e11  # operations of one step that fill a large GPU
-
-
-def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial, str, Trial]]:
-    """Each trial with the identity of its program and with its frame.
-
-    >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64, 3000])
-    >>> [frame.samples for _, _, frame in framed(sweep, Device("cpu").rounding)]
-    [2048, 2048, 4096]
-    """
-    found: dict[
-        tuple[Any, ...], tuple[str, Trial]
-    ] = {}  # many trials differ in their seed or sample size only: look at each kind once
-    heavy: dict[tuple[Any, ...], bool] = {}
-    held: list[
-        Trial
-    ] = []  # parts are told apart by their addresses, and must live as long as these are compared
-    for trial in trials:
-        # Trials of a sweep share their parts, so that equal parts are mostly the same object.
-        fields = vars(
-            trial
-        )  # one look instead of six: a module's attributes are slow, and sweeps are long
-        parts = (
-            id(fields["task"]),
-            id(fields["network"]),
-            id(fields["learner"]),
-            id(fields["measure"]),
-        )
-        kind = (
-            *parts,
-            fields["precision"],
-            rounding.samples_up(fields["samples"]),
-            fields["samples"] <= LEVEL,
-        )
-        if kind not in heavy:
-            heavy[kind] = is_heavy(trial, rounding)
-            held.append(trial)
-        if heavy[kind]:  # its sample size is not rounded
-            kind = (*kind, fields["samples"])
-        if kind not in found:
-            frame = frame_of(trial, rounding)
-            found[kind] = structure(frame), frame
-        yield trial, *found[kind]
-
-
 def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     """Group trials by program and cut the groups into chunks.
 
@@ -273,30 +196,39 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
         frames.setdefault(program, frame)
 
     chunks: list[Chunk] = []
-    for key, trials in groups.items():
-        cost = cost_of(frames[key])
+    for program, trials in groups.items():
+        frame = frames[program]
+        cost = cost_of(frame)
         if device.batched:
-            fits = max(1, int(device.memory // max(cost.bytes, 1.0)))
-            batch = min(BATCH_TRIALS, fits)
-            if cost.flops > HEAVY_TRIAL:
-                batch = min(batch, len(trials))
-            elif cost.flops > MEDIUM_TRIAL and frames[key].learner.steps >= MANY_STEPS:
-                batch = min(batch, 1 << (len(trials) - 1).bit_length())
-            if cost.flops > LONG_TRIAL:
-                batch = min(batch, max(1, int(FULL_STEP * frames[key].learner.steps // cost.flops)))
-            length = batch
+            length = batch = _batch_size(frame, cost, len(trials), device)
         else:
-            batch = 1
-            length = max(
-                1, min(CHUNK_TRIALS, int(CHUNK_SECONDS * device.flops // max(cost.flops, 1.0)))
-            )
-            # With few trials, still give every worker a share.
-            length = min(length, -(-len(trials) // device.workers))
+            batch, length = 1, _chunk_length(cost, len(trials), device)
         missing = [trial for trial in trials if trial.identity not in done]
-        cuts = range(0, len(missing), length)
         chunks += [
-            Chunk(key, tuple(missing[cut : cut + length]), frames[key], batch, cost) for cut in cuts
+            Chunk(program, tuple(missing[start : start + length]), frame, batch, cost)
+            for start in range(0, len(missing), length)
         ]
-    weight = {key: cost_of(frames[key]).flops * len(groups[key]) for key in groups}
+    weight = {program: cost_of(frames[program]).flops * len(groups[program]) for program in groups}
     chunks.sort(key=lambda chunk: -weight[chunk.program])
     return Plan(device, tuple(chunks))
+
+
+def _batch_size(frame: Trial, cost: Cost, trials: int, device: Device) -> int:
+    """How many of a program's trials run in one call on a GPU."""
+    fits = max(1, int(device.memory // max(cost.bytes, 1.0)))
+    batch = min(policy.BATCH_TRIALS, fits)
+    steps = frame.learner.steps
+    if cost.flops > policy.HEAVY_TRIAL:
+        batch = min(batch, trials)
+    elif cost.flops > policy.MEDIUM_TRIAL and steps >= policy.MANY_STEPS:
+        batch = min(batch, 1 << (trials - 1).bit_length())
+    if cost.flops > policy.LONG_TRIAL:
+        batch = min(batch, max(1, int(policy.FULL_STEP * steps // cost.flops)))
+    return batch
+
+
+def _chunk_length(cost: Cost, trials: int, device: Device) -> int:
+    """How many of a program's trials a worker runs before it reports on a CPU."""
+    in_time = int(policy.CHUNK_SECONDS * device.flops // max(cost.flops, 1.0))
+    length = max(1, min(policy.CHUNK_TRIALS, in_time))
+    return min(length, -(-trials // device.workers))  # with few trials, each worker gets a share

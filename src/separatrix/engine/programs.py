@@ -13,33 +13,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from separatrix.engine.sweep import cost_of, structure
+from separatrix.engine import policy
+from separatrix.engine.frames import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.files import cache_folder
 from separatrix.learners import Status
 from separatrix.networks.convolutions import alone
 from separatrix.networks.kernels.fused import asked_for
 
-# XLA's options by kind of device; `benchmarks/compiling.py` times what they do to compiling and to
-# running.
-COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
-# Options of programs that need fewer operations a call than the number beside them: they wait for
-# their compiler rather than for themselves. On a CPU, XLA's older way to write loops compiled in .6
-# to .8 of the time where it was timed, and ran up to a third slower (set "older loops"). On a GPU,
-# XLA tries the ways to write each product on the device itself, which programs compiled side by
-# side disturb: 15 together were ready after 161 s, without trying after 26 s (`--together`). What
-# is not tried runs a little slower, less so with the library's products than with Triton's untried
-# ones, and is the same program each time.
-LIGHT: dict[str, tuple[float, dict[str, Any]]] = {
-    "cpu": (2e9, {"xla_cpu_use_fusion_emitters": False}),
-    "gpu": (1e15, {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}),
-}
-# Operations a call from which kernels (`separatrix.networks.kernels.fused`) are asked for, and from
-# which for full networks, too. They compile for 6 to 14 seconds more, and 1e14 operations take 9 to
-# 20 seconds less where there are windows, 2 less where there are none (`benchmarks/floors.py`, on
-# an H200).
-KERNELS = {"gpu": 3e13}
-KERNELS_OF_FULL = {"gpu": 5e14}
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the
 # others are traced, not all at the end.
 TRACING = threading.Lock()
@@ -239,7 +220,7 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
         # The library's convolutions are slow where it does not try the ways to write them.
         with (
             TRACING,
-            asked_for(kernels, _has_kernels(operations, KERNELS_OF_FULL)) as used,
+            asked_for(kernels, _has_kernels(operations, policy.KERNELS_OF_FULL)) as used,
             alone(batch == 1 and not _is_light(operations)),
         ):
             # A function of its own, or JAX would remember how it was traced before.
@@ -248,7 +229,7 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
             )
         return Program(compiled(lowered, operations), bool(used))
 
-    if not _has_kernels(operations, KERNELS):
+    if not _has_kernels(operations, policy.KERNELS):
         return made(kernels=False)
     try:
         return made(kernels=True)
@@ -288,14 +269,14 @@ def compiled(lowered: Any, operations: float) -> Any:
 
 
 def _options(backend: str, operations: float) -> dict[str, Any]:
-    return COMPILER_OPTIONS.get(backend, {}) | (
-        LIGHT[backend][1] if _is_light(operations, backend) else {}
-    )
+    options = policy.COMPILER_OPTIONS.get(backend, {})
+    if _is_light(operations, backend):
+        options = options | policy.LIGHT_PROGRAM_OPTIONS.get(backend, {})
+    return options
 
 
 def _is_light(operations: float, backend: str | None = None) -> bool:
-    limit, _ = LIGHT.get(backend or jax.default_backend(), (0.0, {}))
-    return operations < limit
+    return operations < policy.LIGHT_PROGRAM.get(backend or jax.default_backend(), 0.0)
 
 
 def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:

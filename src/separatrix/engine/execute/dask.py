@@ -18,14 +18,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from separatrix.engine import policy
 from separatrix.engine.execute import wire as remote
 from separatrix.engine.execute.flight import Flight, Waiting
 from separatrix.engine.execute.local import Finished, environment
 from separatrix.engine.plan import Device, Plan, cores
 from separatrix.errors import SeparatrixError, check_number
-
-LOOK = 1.0  # seconds between two looks at which workers there are
-FETCH = 60.0  # seconds until an answer that a worker holds is taken for lost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Cluster:
 
     scheduler: str | None = None
     shared: bool = False
-    patience: float = 600.0
+    patience: float = policy.CLUSTER_PATIENCE
 
     def __post_init__(self):
         check_number("Cluster", "patience", self.patience, 0, open_low=True)
@@ -164,7 +162,7 @@ class DaskRunner:
         long.
         """
         now = time.monotonic()
-        if now - self._looked > LOOK or not self._known:
+        if now - self._looked > policy.CLUSTER_LOOK_SECONDS or not self._known:
             there = self._connect().nthreads()
             self._known = {address: self._known.get(address, set()) for address in there}
             self._looked = time.monotonic()
@@ -203,7 +201,7 @@ class DaskRunner:
             while flight.waiting or flight.flying:
                 self._send(flight)
                 try:
-                    future = flight.answers.get(timeout=LOOK / 2)
+                    future = flight.answers.get(timeout=policy.CLUSTER_LOOK_SECONDS / 2)
                 except queue.Empty:
                     if self._client is not None and self._client.status in (
                         "running",
@@ -286,7 +284,7 @@ class DaskRunner:
     def _result(self, future: Any) -> Finished | None:
         """What a worker answered; None where the worker was lost before its answer could be had."""
         try:
-            return remote.from_bytes(future.result(timeout=FETCH))
+            return remote.from_bytes(future.result(timeout=policy.CLUSTER_FETCH_SECONDS))
         except (dask().KilledWorker, TimeoutError):
             return None
         except SeparatrixError:

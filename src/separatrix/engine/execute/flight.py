@@ -9,18 +9,17 @@ import secrets
 from collections.abc import Iterable
 from typing import Any
 
+from separatrix.engine import policy
 from separatrix.engine.execute import wire as remote
 from separatrix.engine.plan import Chunk
 from separatrix.errors import SeparatrixError
-
-DEATHS = 3  # workers that a chunk may cost
 
 
 class Waiting:
     """Chunks that wait for a worker, by their program: a worker gets a program that it has, or else
     one that nobody has.
 
-    >>> from separatrix.engine.sweep import Cost
+    >>> from separatrix.engine.frames import Cost
     >>> chunks = [Chunk(program, (), None, 1, Cost(0.0, 0.0)) for program in "aab"]
     >>> waiting = Waiting(chunks)
     >>> [waiting.take({"b"}, {"b"}).program, waiting.take({"b"}, {"b"}).program, len(waiting)]
@@ -90,10 +89,10 @@ class Flight:
         chunk = self.flying.pop(future)[0]
         name = remote.identity_of(chunk)
         self.deaths[name] += 1
-        if self.deaths[name] >= DEATHS:
+        if self.deaths[name] >= policy.LOST_WORKERS:
             first = chunk.trials[0]
             what = f"{len(chunk.trials)} trials of {type(first.task).__name__} with {type(first.network).__name__}, the first {first.identity}"
             raise SeparatrixError(
-                f"the chunk {name} ({what}) was lost with {DEATHS} workers and is given up; does it fit their memory?"
+                f"the chunk {name} ({what}) was lost with {policy.LOST_WORKERS} workers and is given up; does it fit their memory?"
             )
         self.waiting.put(chunk)

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from separatrix.engine.plan import Chunk, Device, Plan, framed
+from separatrix.engine.frames import framed
+from separatrix.engine.plan import Chunk, Device, Plan
 from separatrix.engine.programs import Tally
 from separatrix.engine.trial import Trial
 from separatrix.spec import importable, to_message

@@ -112,7 +112,7 @@ def to_text(chunk: Chunk, platform: str, folder: str | None = None) -> str:
 def identity_of(chunk: Chunk) -> str:
     """The identity of a chunk: of its trials, in their order.
 
-    >>> from separatrix.engine.sweep import Cost
+    >>> from separatrix.engine.frames import Cost
     >>> len(identity_of(Chunk("p", (), None, 1, Cost(0.0, 0.0))))
     32
     """

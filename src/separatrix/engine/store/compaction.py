@@ -15,38 +15,38 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from separatrix.engine import policy
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import DamagedPart, Part, read_groups, write_part
 from separatrix.errors import SeparatrixError
 from separatrix.files import lock
-
-FANOUT = 64  # parts of about the same size that are packed together
-MOST_ROWS = 2**18
-MOST_BYTES = 2**26
 
 
 def to_pack(parts: Iterable[Part]) -> list[list[Part]]:
     """Which parts should be packed together: those of like size, where there are many of them.
 
     >>> import numpy as np
-    >>> small = [Part(Path(f"{i}"), "columns", 10, (0, 8), np.zeros((8, 2), np.uint64)) for i in range(FANOUT)]
+    >>> small = [Part(Path(f"{i}"), "columns", 10, (0, 8), np.zeros((8, 2), np.uint64)) for i in range(policy.COMPACTION_PARTS)]
     >>> [len(group) for group in to_pack(small)], to_pack(small[1:])
     ([64], [])
     """
     tiers: dict[tuple[str, int], list[Part]] = {}
     for part in parts:
-        if part.rows <= MOST_ROWS // 2 and part.bytes <= MOST_BYTES // 2:
+        if part.rows <= policy.COMPACTION_ROWS // 2 and part.bytes <= policy.COMPACTION_BYTES // 2:
             tiers.setdefault(
-                (part.columns, int(math.log(max(part.rows, 1), FANOUT) + 1e-9)), []
+                (part.columns, int(math.log(max(part.rows, 1), policy.COMPACTION_PARTS) + 1e-9)), []
             ).append(part)
     packs = []
     for tier in tiers.values():
-        while len(tier) >= FANOUT:
+        while len(tier) >= policy.COMPACTION_PARTS:
             pack: list[Part] = []
             rows = size = 0
             while tier and (
                 len(pack) < 2
-                or (rows + tier[-1].rows <= MOST_ROWS and size + tier[-1].bytes <= MOST_BYTES)
+                or (
+                    rows + tier[-1].rows <= policy.COMPACTION_ROWS
+                    and size + tier[-1].bytes <= policy.COMPACTION_BYTES
+                )
             ):
                 pack.append(tier.pop())
                 rows, size = rows + pack[-1].rows, size + pack[-1].bytes

@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from separatrix.engine import policy
 from separatrix.engine.plan import cores
-from separatrix.engine.store.compaction import FANOUT, pack
+from separatrix.engine.store.compaction import pack
 from separatrix.engine.store.index import Index, Places, groups_of
 from separatrix.engine.store.parts import (
     FORMAT,
@@ -53,13 +54,6 @@ Result = TypeVar("Result")
 
 MARK = "separatrix.json"
 TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
-VERIFIED = (
-    2**26
-    # Bytes up to which a ledger is read and checked whole when it is opened; a larger one, where it
-    # is used
-)
-HELD = 2**29  # bytes of rows that are kept in memory
-SMALL = 100_000  # rows up to which sorting everything anew costs nothing
 
 
 class Ledger:
@@ -145,7 +139,7 @@ class Ledger:
         self.parts.mkdir(parents=True, exist_ok=True)
         write_part(self.parts, table_of(rows).arrow)
         self._writes += 1
-        if self._writes % FANOUT == 0:
+        if self._writes % policy.COMPACTION_PARTS == 0:
             self.pack()
 
     def pack(self) -> int:
@@ -183,7 +177,7 @@ class Ledger:
             ]
             rows = sum(part.rows for part in new)
             if (
-                len(self._old) < SMALL
+                len(self._old) < policy.SMALL_INDEX
                 or rows > len(self._old) // 4
                 or not {part.file.name for part in self._old.parts} <= self._parts.keys()
             ):
@@ -237,7 +231,7 @@ class Ledger:
         if key not in self._held:
             self._held[key] = read_groups(part, [group])[0]
             self._held_bytes += self._held[key].nbytes
-            while self._held_bytes > HELD and len(self._held) > 1:
+            while self._held_bytes > policy.CACHED_BYTES and len(self._held) > 1:
                 self._held_bytes -= self._held.popitem(last=False)[1].nbytes
         self._held.move_to_end(key)
         return self._held[key]
@@ -260,7 +254,7 @@ class Ledger:
 
     def _verify(self) -> None:
         parts = self._scan()
-        if sum(part.bytes for part in parts) <= VERIFIED:
+        if sum(part.bytes for part in parts) <= policy.VERIFIED_BYTES:
             for part in parts:
                 for group in range(len(part.starts) - 1):
                     self._group(part, group)

@@ -14,15 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Int, UInt64
 
+from separatrix.engine import policy
 from separatrix.errors import SeparatrixError
 from separatrix.files import write_atomic
 from separatrix.spec import digest
 
 FORMAT = "1"
 PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
-GROUP = 8192  # rows of a row group: what is read when one row of it is wanted
-# Parts of more rows are not checked against their name: their number of rows is written in them
-NAMED = 4096
 _NIBBLES = np.full(256, 255, np.uint8)
 _NIBBLES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
@@ -137,7 +135,11 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
 
     def write(target: Path) -> None:
         pq.write_table(
-            table, target, compression="zstd", write_page_checksum=True, row_group_size=GROUP
+            table,
+            target,
+            compression="zstd",
+            write_page_checksum=True,
+            row_group_size=policy.ROW_GROUP,
         )
         if written is not None:
             os.utime(target, (written, written))
@@ -180,7 +182,7 @@ def scan_part(file: Path) -> Part:
             stated is not None and stated != str(len(trials)).encode()
         ):
             raise DamagedPart(file)
-        if (stated is None or len(trials) <= NAMED) and file.name != part_name(
+        if (stated is None or len(trials) <= policy.NAMED_ROWS) and file.name != part_name(
             str(each) for each in trials.to_pylist()
         ):
             raise DamagedPart(file)
