@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from separatrix.inference import SearchPlan, Tally, estimate_threshold, merge
-from separatrix.inference.synthetic import SyntheticLearner
+from separatrix.inference.coverage import SyntheticLearner
 
 Evidence = tuple[Tally, ...]
 _LOW, _HIGH = 8.0, 8192.0

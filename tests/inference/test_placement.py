@@ -12,7 +12,7 @@ from separatrix.inference import (
     propose_batch,
     stop_reason,
 )
-from separatrix.inference.synthetic import SyntheticLearner
+from separatrix.inference.coverage import SyntheticLearner
 
 PLAN = SearchPlan(minimum=8, maximum=4096, width=0.6)
 

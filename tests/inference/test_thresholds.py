@@ -14,8 +14,8 @@ from separatrix.inference import (
     threshold_from_metric,
     threshold_ratio,
 )
-from separatrix.inference.monotone import isotonic_rates
-from separatrix.inference.synthetic import SyntheticLearner
+from separatrix.inference.coverage import SyntheticLearner
+from separatrix.inference.thresholds import isotonic_rates
 
 GRID = [8 * 2 ** (step / 2) for step in range(13)]
 

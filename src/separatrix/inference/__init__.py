@@ -2,6 +2,7 @@
 which law holds.
 """
 
+from separatrix.inference.censored_regression import Cell, cell_of
 from separatrix.inference.exponents import PowerLaw, fit_exponents
 from separatrix.inference.intervals import (
     Interval,
@@ -11,7 +12,15 @@ from separatrix.inference.intervals import (
     ratio,
     wilson,
 )
-from separatrix.inference.laws import Cell, Law, cell_of, standard_laws
+from separatrix.inference.laws import (
+    CANNOT_TELL,
+    NONE_FITS,
+    Law,
+    LawScore,
+    Ranking,
+    rank_laws,
+    standard_laws,
+)
 from separatrix.inference.placement import (
     CellProposal,
     Proposal,
@@ -21,7 +30,6 @@ from separatrix.inference.placement import (
     stop_reason,
 )
 from separatrix.inference.psychometric import Tally, merge, success_probability, tally
-from separatrix.inference.ranking import CANNOT_TELL, NONE_FITS, LawScore, Ranking, rank_laws
 from separatrix.inference.thresholds import (
     Threshold,
     binarize,

@@ -8,12 +8,14 @@ the rows, at once.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from separatrix.inference.laws import Cell
+from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_number
+from separatrix.inference.thresholds import Threshold
 
 # Scatter in log units: from far below any measurement error to a factor of ten between neighbouring
 # cells.
@@ -23,11 +25,84 @@ _FLOOR = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
-class Rows:
+class Cell:
+    """One measured threshold: its point of the design, its log value and its error.
+
+    `value` is the log threshold, or the log bound if `censoring` is left (at most) or right (at
+    least). Cells with the same `cluster` are resampled and held out together; by default each cell
+    is its own cluster.
+    """
+
+    design: Mapping[str, float]
+    value: float
+    error: float
+    censoring: str = "none"
+    cluster: Any = None
+
+    def __post_init__(self):
+        check_number("Cell", "value", self.value)
+        check_number("Cell", "error", self.error, low=0)
+        check_choice("Cell", "censoring", self.censoring, ["none", "left", "right"])
+
+
+def cell_of(design: Mapping[str, float], threshold: Threshold, cluster: Any = None) -> Cell | None:
+    """A threshold as an observation for regression; None if it is censored on both sides and
+    carries no information.
+
+    >>> from separatrix.inference.thresholds import Tally, estimate_threshold
+    >>> cell_of({"k": 8, "d": 8}, estimate_threshold([Tally(64, 8, 8)])).censoring
+    'left'
+    """
+    if threshold.censoring == "both":
+        return None
+    if threshold.censoring == "none":
+        return Cell(
+            dict(design), math.log(threshold.estimate), threshold.log_error, "none", cluster
+        )
+    return Cell(
+        dict(design), threshold.log_bound, threshold.log_error, threshold.censoring, cluster
+    )
+
+
+def columns(cells: Sequence[Cell], names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+    """The design of many cells as named columns, one number per cell.
+
+    >>> columns([Cell({"k": 8}, 1.0, 0.1), Cell({"k": 16}, 2.0, 0.1)])["k"].tolist()
+    [8.0, 16.0]
+    """
+    if not cells:
+        raise ParameterError("columns", "cells", "a non-empty list of cells", [])
+    names = list(cells[0].design) if names is None else list(names)
+    for cell in cells:
+        for name in names:
+            if name not in cell.design:
+                raise SeparatrixError(
+                    f"a cell lacks the design variable `{name}`; it has {sorted(cell.design)}"
+                )
+    return {name: np.array([cell.design[name] for cell in cells], dtype=float) for name in names}
+
+
+def cluster_index(cells: Sequence[Cell]) -> np.ndarray:
+    """The number of each cell's cluster; a cell without a cluster is one of its own.
+
+    >>> cells = [Cell({}, 0, 1, cluster="a"), Cell({}, 0, 1), Cell({}, 0, 1, cluster="a")]
+    >>> cluster_index(cells).tolist()
+    [0, 1, 0]
+    """
+    known: dict[object, int] = {}
+    names = [
+        ("alone", place) if cell.cluster is None else ("named", cell.cluster)
+        for place, cell in enumerate(cells)
+    ]
+    return np.array([known.setdefault(name, len(known)) for name in names])
+
+
+@dataclasses.dataclass(frozen=True)
+class Observations:
     """The data of a regression as arrays: log values, errors, and +1/-1/0 for left/right/not
     censored.
 
-    >>> rows_of([Cell({"k": 8}, 1.0, 0.1), Cell({"k": 9}, 2.0, 0.1, "left")]).side.tolist()
+    >>> observations_of([Cell({"k": 8}, 1.0, 0.1), Cell({"k": 9}, 2.0, 0.1, "left")]).side.tolist()
     [0.0, 1.0]
     """
 
@@ -35,19 +110,19 @@ class Rows:
     error: np.ndarray
     side: np.ndarray
 
-    def pick(self, index: np.ndarray) -> "Rows":
+    def pick(self, index: np.ndarray) -> "Observations":
         """The rows at `index`, in that order."""
-        return Rows(self.value[index], self.error[index], self.side[index])
+        return Observations(self.value[index], self.error[index], self.side[index])
 
 
-def rows_of(cells: Sequence[Cell]) -> Rows:
+def observations_of(cells: Sequence[Cell]) -> Observations:
     """Cells as arrays.
 
-    >>> rows_of([Cell({"k": 8}, 1.0, 0.1)]).value.tolist()
+    >>> observations_of([Cell({"k": 8}, 1.0, 0.1)]).value.tolist()
     [1.0]
     """
     side = {"none": 0.0, "left": 1.0, "right": -1.0}
-    return Rows(
+    return Observations(
         np.array([cell.value for cell in cells], dtype=float),
         np.array([cell.error for cell in cells], dtype=float),
         np.array([side[cell.censoring] for cell in cells]),
@@ -58,7 +133,7 @@ def rows_of(cells: Sequence[Cell]) -> Rows:
 class Fit:
     """Coefficients, log likelihood and information matrix at each scatter of the lattice.
 
-    >>> rows = rows_of([Cell({}, value, 0.1) for value in (1.0, 2.0, 3.0)])
+    >>> rows = observations_of([Cell({}, value, 0.1) for value in (1.0, 2.0, 3.0)])
     >>> fit = fit_rows(rows, np.ones((3, 1)))
     >>> fit.coefficients[fit.likeliest].round(6).tolist()
     [2.0]
@@ -93,11 +168,11 @@ class Fit:
         return weight / weight.sum()
 
 
-def log_density(rows: Rows, centre: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def log_density(rows: Observations, centre: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Log likelihood of each row given its mean and total variance (arrays that broadcast over the
     last axis).
 
-    >>> rows = rows_of([Cell({}, 0.0, 0.0, "left")])
+    >>> rows = observations_of([Cell({}, 0.0, 0.0, "left")])
     >>> log_density(rows, np.array([0.0]), np.array([1.0])).round(3).tolist()
     [-0.693]
     """
@@ -108,17 +183,17 @@ def log_density(rows: Rows, centre: np.ndarray, variance: np.ndarray) -> np.ndar
 
 
 def fit_rows(
-    rows: Rows,
+    rows: Observations,
     matrix: np.ndarray,
     offset: np.ndarray | float = 0.0,
     scatter: np.ndarray = _SCATTERS,
     multiplicity: np.ndarray | None = None,
     iterations: int = 30,
 ) -> Fit:
-    """Fits value = offset + matrix @ coefficients at each scatter; `multiplicity` reweights rows
+    """Fit value = offset + matrix @ coefficients at each scatter; `multiplicity` reweights rows
     (last axis).
 
-    >>> rows = rows_of([Cell({}, value, 0.1) for value in (1.0, 3.0)])
+    >>> rows = observations_of([Cell({}, value, 0.1) for value in (1.0, 3.0)])
     >>> float(fit_rows(rows, np.ones((2, 1)), scatter=np.array([0.0])).coefficients[0, 0].round(6))
     2.0
     """
@@ -168,7 +243,7 @@ def fit_rows(
     return Fit(np.broadcast_to(scatter, batch), coefficients, current, information_of(curvature))
 
 
-def _derivatives(rows: Rows, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _derivatives(rows: Observations, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Slope and negative curvature of each row's log likelihood in the mean, in units of the
     spread.
     """

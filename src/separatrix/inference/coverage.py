@@ -2,9 +2,10 @@
 
     separatrix calibrate
 
-Each row repeats one scenario many times with fresh trials and counts how often the nominal 95 %
-interval covers the truth, or how often the verdict on laws is the right one. The table in
-docs/statistics.md is this command's output.
+Each row repeats one scenario many times with new trials and counts how often the nominal 95 %
+interval covers the truth, or how often the verdict on laws is right. The table in
+docs/statistics.md is the output of this command. The trials come from synthetic learners, whose
+success probability at every resource is known exactly.
 """
 
 import dataclasses
@@ -12,14 +13,21 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from scipy import special
 
-from separatrix.errors import UnknownNameError, check_integer
+from separatrix.errors import UnknownNameError, check_choice, check_integer, check_number
+from separatrix.inference.censored_regression import Cell, cell_of
 from separatrix.inference.exponents import fit_exponents
 from separatrix.inference.intervals import Interval, wilson
-from separatrix.inference.laws import Cell, Law, cell_of, standard_laws
-from separatrix.inference.placement import SearchPlan
-from separatrix.inference.ranking import CANNOT_TELL, NONE_FITS, rank_laws
-from separatrix.inference.synthetic import SyntheticLearner
+from separatrix.inference.laws import (
+    CANNOT_TELL,
+    NONE_FITS,
+    Law,
+    rank_laws,
+    standard_laws,
+)
+from separatrix.inference.placement import SearchPlan, propose
+from separatrix.inference.psychometric import Tally, merge
 from separatrix.inference.thresholds import estimate_threshold
 
 # The 92-98 % that a nominal 95 % interval must meet; verdicts have one-sided aims of their own.
@@ -30,17 +38,79 @@ _SQUARE: _PAIRS = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
 _CROSS: _PAIRS = [(k, 20) for k in (10, 15, 20, 25, 30)] + [(20, d) for d in (10, 15, 25, 30)]
 _DIAGONAL: _PAIRS = [(k, k) for k in (6, 8, 12, 16, 24, 32)]
 _NARROW: _PAIRS = [(k, d) for k in (10, 11, 12) for d in (10, 11, 12)]
-_HEAD = "| kind | scenario | studies | right | 95 % error | wanted | median width |\n|---|---|---|---|---|---|---|"
+_HEAD = (
+    "| kind | scenario | studies | right | 95 % error | wanted | median width |\n"
+    "|---|---|---|---|---|---|---|"
+)
 _LAWS = {law.name: law for law in standard_laws()}
 
 
 @dataclasses.dataclass(frozen=True)
-class Scenario:
-    """A kind of study: `study` runs one and says whether the answer was right, and how wide the
-    interval was.
+class SyntheticLearner:
+    """A learner that succeeds with a known probability, one half at its `threshold`.
 
-    >>> any(scenario.name == "steep" for scenario in scenarios())
-    True
+    The curves are implemented here a second time, independently of the estimator; the estimator
+    does not have `probit`.
+
+    >>> learner = SyntheticLearner(threshold=100.0, scale=0.2, lapse=0.1, shape="weibull")
+    >>> round(float(learner.chance(100.0)), 9)
+    0.5
+    """
+
+    threshold: float
+    scale: float = 0.25
+    lapse: float = 0.0
+    shape: str = "logistic"
+
+    def __post_init__(self):
+        check_number("SyntheticLearner", "threshold", self.threshold, low=0, open_low=True)
+        check_number("SyntheticLearner", "scale", self.scale, low=0, open_low=True)
+        check_number("SyntheticLearner", "lapse", self.lapse, low=0, high=0.45)
+        check_choice("SyntheticLearner", "shape", self.shape, ["logistic", "weibull", "probit"])
+
+    def chance(self, resource: float) -> float:
+        """The probability that a trial with this resource succeeds."""
+        share = 0.5 / (1 - self.lapse)
+        distance = (math.log(resource) - math.log(self.threshold)) / self.scale
+        if self.shape == "logistic":
+            rise = special.expit(distance + special.logit(share))
+        elif self.shape == "probit":
+            rise = special.ndtr(distance / 1.7 + special.ndtri(share))
+        else:
+            rise = -math.expm1(-math.exp(min(distance, 50.0)) * -math.log1p(-share))
+        return float((1 - self.lapse) * rise)
+
+    def run(self, resource: float, repetitions: int, generator: np.random.Generator) -> Tally:
+        """The tally of some independent trials."""
+        return Tally(
+            resource, int(generator.binomial(repetitions, self.chance(resource))), repetitions
+        )
+
+    def sweep(
+        self, grid: Iterable[float], repetitions: int, generator: np.random.Generator
+    ) -> tuple[Tally, ...]:
+        """The same number of trials at each resource of a grid."""
+        return tuple(self.run(resource, repetitions, generator) for resource in grid)
+
+    def search(
+        self, plan: SearchPlan, batch: int, generator: np.random.Generator
+    ) -> tuple[Tally, ...]:
+        """All trials that adaptive placement asks for until it stops.
+
+        >>> plan = SearchPlan(8, 4096, width=0.7)
+        >>> SyntheticLearner(100.0).search(plan, 16, np.random.default_rng(0))[0].resource
+        8.0
+        """
+        observed: tuple[Tally, ...] = ()
+        while wanted := propose(observed, batch, plan):
+            observed = merge((*observed, *(self.run(*proposal, generator) for proposal in wanted)))
+        return observed
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """A kind of study: `study` simulates one and returns whether the answer was right and how wide
+    the interval was.
     """
 
     kind: str
@@ -51,8 +121,8 @@ class Scenario:
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationRow:
-    """How often a scenario's answer was right, with the error of that count, and the median log
-    width of intervals.
+    """How often a scenario's answer was right, with the error of that rate, and the median width
+    of its intervals on the log scale.
 
     >>> CalibrationRow("threshold", "steep", 500, wilson(475, 500), 0.3, (0.92, 0.98)).passed
     True
@@ -77,8 +147,13 @@ def calibrate(
     names: Iterable[str] | None = None,
     watch: Callable[[CalibrationRow], None] = lambda row: None,
 ) -> list[CalibrationRow]:
-    """Runs the scenarios (all, or those named) and returns a row for each; `watch` sees each row as
-    it is done.
+    """Run the scenarios (all of them, or those named) and return a row for each.
+
+    Args:
+        studies: How often each scenario is repeated.
+        seed: The seed of all simulated trials.
+        names: The scenarios to run; None for all.
+        watch: A function that receives every row as soon as it is done.
 
     >>> [row.studies for row in calibrate(studies=5, names=["steep"])]
     [5]
@@ -105,14 +180,14 @@ def calibrate(
 def run_scenario(
     scenario: Scenario, studies: int, generator: np.random.Generator
 ) -> CalibrationRow:
-    """Repeats one scenario.
+    """Repeat one scenario.
 
     >>> always = Scenario("threshold", "always right", lambda generator: (True, 0.1))
     >>> run_scenario(always, 10, np.random.default_rng(0)).rate.estimate
     1.0
     """
     results = [scenario.study(generator) for _ in range(studies)]
-    right = sum(bool(found) for found, _ in results)
+    right = sum(bool(answer) for answer, _ in results)
     widths = [width for _, width in results if math.isfinite(width)]
     width = float(np.median(widths)) if widths else math.nan
     return CalibrationRow(
@@ -149,9 +224,9 @@ def _threshold_scenarios() -> list[Scenario]:
     cases = [
         ("usual: 10-90 % over a factor 3, 8 seeds", on_grid(8), _NOMINAL),
         ("steep", on_grid(8, scale=0.1), _NOMINAL),
-        # Between two neighbouring sizes every trial turns from failure to success: the interval is
-        # about that gap, and where in the gap the threshold lies cannot be known. Here more
-        # coverage than asked for is unavoidable.
+        # All trials fail at one size and succeed at the next: the interval is about that gap, and
+        # the data do not tell where in the gap the threshold is. More coverage than nominal is
+        # unavoidable here.
         ("steeper than the grid", on_grid(8, scale=0.04), (0.92, 1.0)),
         ("shallow: over a factor 14", on_grid(8, scale=0.6), _NOMINAL),
         ("very shallow: over a factor 80", on_grid(8, scale=1.0), _NOMINAL),
@@ -161,8 +236,8 @@ def _threshold_scenarios() -> list[Scenario]:
         ("lapses 15 %", on_grid(8, lapse=0.15), _NOMINAL),
         ("asymmetric curve", on_grid(8, scale=0.3, shape="weibull"), _NOMINAL),
         ("curve of an unknown shape", on_grid(8, shape="probit"), _NOMINAL),
-        # One-sided bounds hold more often than two-sided intervals: thresholds far outside the grid
-        # are always covered.
+        # One-sided bounds hold more often than two-sided intervals: they always cover thresholds
+        # far outside the grid.
         ("at and beyond the grid's ends", on_grid(8, low=5.0, high=3300.0), (0.92, 1.0)),
         ("adaptive", adaptive(0.5), _NOMINAL),
         ("adaptive, steep", adaptive(0.5, scale=0.1), (0.92, 1.0)),
@@ -178,8 +253,8 @@ def _exponent_scenarios() -> list[Scenario]:
         def study(generator: np.random.Generator) -> tuple[bool, float]:
             law = _LAWS["kd"]
             cells = _measure(pairs, law, generator, **measured)
-            found = fit_exponents(cells, method=method, replicates=300).exponents["k"]
-            return found.contains(1.0), found.high - found.low
+            exponent = fit_exponents(cells, method=method, replicates=300).exponents["k"]
+            return exponent.contains(1.0), exponent.high - exponent.low
 
         return study
 
@@ -191,9 +266,9 @@ def _exponent_scenarios() -> list[Scenario]:
         # About a third of the cells fall off the grid, on both sides.
         ("censored cells", _SQUARE, {"grid": _GRID[3:12], "scatter": 0.1}),
     ]
-    # No scatter at all is the edge of what `likelihood` allows for: averaging over scatters that
-    # might be there makes its interval a little wider than needed. The default, `bootstrap`, is
-    # held to the nominal range everywhere.
+    # No scatter at all is the edge of what `likelihood` allows for: it averages over possible
+    # scatters, which makes its interval a little wider than needed. The default, `bootstrap`, must
+    # meet the nominal range everywhere.
     return [
         Scenario(
             "exponent",
@@ -222,7 +297,7 @@ def _law_scenarios() -> list[Scenario]:
     def wins(name: str) -> Callable[[str, tuple[str, ...]], bool]:
         return lambda verdict, remaining: verdict == name
 
-    def kept(name: str) -> Callable[[str, tuple[str, ...]], bool]:
+    def remains(name: str) -> Callable[[str, tuple[str, ...]], bool]:
         return lambda verdict, remaining: name in remaining
 
     cases: list[tuple[str, Callable, tuple[float, float]]] = [
@@ -232,7 +307,7 @@ def _law_scenarios() -> list[Scenario]:
     cases += [
         (
             "truth kept with scatter .2",
-            verdict_of(_SQUARE, _LAWS["kd"], kept("kd"), scatter=0.2),
+            verdict_of(_SQUARE, _LAWS["kd"], remains("kd"), scatter=0.2),
             (0.95, 1.0),
         ),
         ("k = d: cannot tell", verdict_of(_DIAGONAL, _LAWS["kd"], wins(CANNOT_TELL)), (0.95, 1.0)),
@@ -251,8 +326,8 @@ def _between(generator: np.random.Generator, low: float, high: float) -> float:
 
 
 def _covers(learner: SyntheticLearner, tallies) -> tuple[bool, float]:
-    found = estimate_threshold(tallies)
-    return found.low <= learner.threshold <= found.high, found.log_width
+    estimate = estimate_threshold(tallies)
+    return estimate.low <= learner.threshold <= estimate.high, estimate.log_width
 
 
 def _measure(
@@ -263,8 +338,8 @@ def _measure(
     scatter: float = 0.0,
     grid: Sequence[float] | None = None,
 ) -> list[Cell]:
-    """One study: a threshold for each cell of the design, from trials of a learner that follows the
-    law.
+    """One study: the threshold of each cell of the design, from trials of a synthetic learner that
+    follows the law.
     """
     cells = []
     values = law.values(
@@ -275,12 +350,12 @@ def _measure(
     for (k, d), value in zip(pairs, values):
         threshold = 110.0 * value / middle * math.exp(scatter * generator.normal())
         learner = SyntheticLearner(threshold, scale=0.2, lapse=0.02)
-        # Without a shared grid each cell has its own, a factor of eight around a place that does
-        # not know the threshold.
+        # Without a shared grid each cell has its own: a factor of eight in both directions around
+        # a centre that is independent of the threshold.
         centre = 110.0 * value / middle * math.exp(generator.uniform(-0.3, 0.3))
-        own = [centre * 2 ** (step / 2) for step in range(-6, 7)] if grid is None else grid
+        sizes = [centre * 2 ** (step / 2) for step in range(-6, 7)] if grid is None else grid
         cell = cell_of(
-            {"k": k, "d": d}, estimate_threshold(learner.sweep(own, repetitions, generator))
+            {"k": k, "d": d}, estimate_threshold(learner.sweep(sizes, repetitions, generator))
         )
         if cell is not None:
             cells.append(cell)
@@ -290,7 +365,8 @@ def _measure(
 def as_markdown(rows: Iterable[CalibrationRow]) -> str:
     """The rows as a Markdown table.
 
-    >>> print(as_markdown([CalibrationRow("threshold", "steep", 500, wilson(475, 500), 0.3, (0.92, 0.98))]))
+    >>> row = CalibrationRow("threshold", "steep", 500, wilson(475, 500), 0.3, (0.92, 0.98))
+    >>> print(as_markdown([row]))
     | kind | scenario | studies | right | 95 % error | wanted | median width |
     |---|---|---|---|---|---|---|
     | threshold | steep | 500 | 95.0 % | 92.7–96.6 | 92–98 | 0.30 |
@@ -303,13 +379,14 @@ def _line(row: CalibrationRow) -> str:
     width = "" if math.isnan(row.width) else f"{row.width:.2f}"
     mark = "" if row.passed else " **out of range**"
     return (
-        f"| {row.kind} | {row.scenario} | {row.studies} | {100 * rate.estimate:.1f} %{mark} "
-        f"| {100 * rate.low:.1f}–{100 * rate.high:.1f} | {100 * low:.0f}–{100 * high:.0f} | {width} |"
+        f"| {row.kind} | {row.scenario} | {row.studies} | {100 * rate.estimate:.1f} %{mark} | "
+        f"{100 * rate.low:.1f}–{100 * rate.high:.1f} | {100 * low:.0f}–{100 * high:.0f} | {width} "
+        "|"
     )
 
 
 def print_table(studies: int = 500, seed: int = 0, scenarios: Sequence[str] | None = None) -> bool:
-    """Print the table row by row as it is made; whether every row is in range."""
+    """Print the table row by row and return whether every row is in its range."""
     print(_HEAD, flush=True)
     return all(
         row.passed

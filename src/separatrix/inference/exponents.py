@@ -1,9 +1,9 @@
 """Exponents of a power law: log threshold = constant + sum of exponent * log variable + scatter.
 
-Two intervals are offered. `bootstrap` (the default) reweights whole clusters of cells at random and
-refits, so that it holds when cells of one cluster err together or when measurement errors are
-misstated. `likelihood` trusts the stated errors and averages over the unknown scatter, which gives
-Student's tails when scatter dominates; it needs fewer cells.
+There are two kinds of interval. `bootstrap` (the default) reweights whole clusters of cells at
+random and refits, so that it holds even if the cells of a cluster err together or measurement
+errors are misstated. `likelihood` trusts the stated errors and averages over the unknown scatter,
+which gives Student's tails where scatter dominates; it needs fewer cells.
 """
 
 import dataclasses
@@ -19,18 +19,26 @@ from separatrix.errors import (
     check_integer,
     check_number,
 )
-from separatrix.inference.censored_regression import Fit, Rows, fit_rows, rows_of
+from separatrix.inference.censored_regression import (
+    Cell,
+    Fit,
+    Observations,
+    cluster_index,
+    columns,
+    fit_rows,
+    observations_of,
+)
 from separatrix.inference.intervals import Interval
-from separatrix.inference.laws import Cell, columns
 from separatrix.notes import Note
 
 
 @dataclasses.dataclass(frozen=True)
 class PowerLaw:
-    """Fitted exponents with intervals, the constant, and the scatter (log units) that measurement
-    does not explain.
+    """Fitted exponents with intervals, the constant, and the scatter (in log units) that the
+    measurement errors do not explain.
 
-    >>> cells = [Cell({"k": k, "d": d}, 1 + 2 * np.log(k) + np.log(d), 0.05) for k in (4, 8, 16) for d in (4, 8, 16)]
+    >>> pairs = [(k, d) for k in (4, 8, 16) for d in (4, 8, 16)]
+    >>> cells = [Cell({"k": k, "d": d}, 2 * np.log(k) + np.log(d), 0.05) for k, d in pairs]
     >>> fit_exponents(cells).exponents["k"].contains(2.0)
     True
     """
@@ -54,7 +62,19 @@ def fit_exponents(
     replicates: int = 1000,
     seed: int = 0,
 ) -> PowerLaw:
-    """Exponents of `variables` by censored weighted regression over cells.
+    """Fit the exponents of `variables` by censored weighted regression over cells.
+
+    Args:
+        cells: The measured thresholds.
+        variables: The names of the design variables.
+        level: The level of the intervals.
+        method: `bootstrap` or `likelihood` (see the module).
+        replicates: The number of refits of the bootstrap.
+        seed: The seed of the bootstrap.
+
+    Raises:
+        SeparatrixError: If the design does not vary the variables independently, or too few cells
+            are uncensored.
 
     >>> cells = [Cell({"k": k}, 2 * np.log(k) + 0.05 * (-1) ** k, 0.05) for k in range(4, 14)]
     >>> fitted = fit_exponents(cells, ["k"])
@@ -65,7 +85,7 @@ def fit_exponents(
     check_number("fit_exponents", "level", level, low=0.5, high=0.999)
     check_choice("fit_exponents", "method", method, ["bootstrap", "likelihood"])
     check_integer("fit_exponents", "replicates", replicates, low=100)
-    rows, matrix = rows_of(cells), _matrix(cells, variables)
+    rows, matrix = observations_of(cells), _matrix(cells, variables)
     groups = cluster_index(cells)
     _check_enough(rows, matrix, variables, groups)
     fit = fit_rows(rows, matrix)
@@ -88,24 +108,11 @@ def fit_exponents(
             Note("mostly-censored", "warning", f"{censored} of {len(cells)} cells are censored")
         )
     if scatter > 0.5:
-        text = f"cells scatter around the power law by a factor of {np.exp(scatter):.2g} beyond their errors"
+        factor = f"{np.exp(scatter):.2g}"
+        text = f"cells scatter around the power law by a factor of {factor} beyond their errors"
         notes.append(Note("large-scatter", "warning", text))
     constant = float(np.exp(centre[0] - origin @ centre[1:]))
     return PowerLaw(constant, exponents, scatter, len(cells), censored, tuple(notes))
-
-
-def cluster_index(cells: Sequence[Cell]) -> np.ndarray:
-    """A number for each cell's cluster; cells without one stand alone.
-
-    >>> cluster_index([Cell({}, 0, 1, cluster="a"), Cell({}, 0, 1), Cell({}, 0, 1, cluster="a")]).tolist()
-    [0, 1, 0]
-    """
-    known: dict[object, int] = {}
-    names = [
-        ("alone", place) if cell.cluster is None else ("named", cell.cluster)
-        for place, cell in enumerate(cells)
-    ]
-    return np.array([known.setdefault(name, len(known)) for name in names])
 
 
 def _matrix(cells: Sequence[Cell], variables: Sequence[str]) -> np.ndarray:
@@ -120,7 +127,7 @@ def _matrix(cells: Sequence[Cell], variables: Sequence[str]) -> np.ndarray:
 
 
 def _check_enough(
-    rows: Rows, matrix: np.ndarray, variables: Sequence[str], groups: np.ndarray
+    rows: Observations, matrix: np.ndarray, variables: Sequence[str], groups: np.ndarray
 ) -> None:
     measured = rows.side == 0
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
@@ -199,7 +206,7 @@ def _bootstrap_bounds(
 
 
 def _leverage(
-    rows: Rows, matrix: np.ndarray, groups: np.ndarray, scatter: float
+    rows: Observations, matrix: np.ndarray, groups: np.ndarray, scatter: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean leverage of each cluster; degrees of freedom of each coefficient's spread (Bell and
     McCaffrey).
@@ -214,13 +221,13 @@ def _leverage(
     inverse = np.linalg.inv(weighted.T @ weighted)
     residual = np.eye(len(matrix)) - weighted @ inverse @ weighted.T
     members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
-    left = np.array([max(float(np.mean(np.diag(residual)[own])), 1e-3) for own in members])
+    left = np.array([max(float(np.mean(np.diag(residual)[cluster])), 1e-3) for cluster in members])
     freedom = np.empty(matrix.shape[1])
     for place in range(matrix.shape[1]):
         pulls = np.array(
             [
-                residual[:, own] @ weighted[own] @ inverse[:, place] / np.sqrt(rest)
-                for own, rest in zip(members, left)
+                residual[:, cluster] @ weighted[cluster] @ inverse[:, place] / np.sqrt(rest)
+                for cluster, rest in zip(members, left)
             ]
         )
         gram = pulls @ pulls.T

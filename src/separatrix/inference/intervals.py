@@ -19,13 +19,13 @@ from separatrix.errors import (
     check_number,
 )
 
-RESAMPLED = 6  # values from which on a mean's interval is resampled
+RESAMPLED = 6  # the smallest sample whose mean gets a resampled interval
 _STATISTICS: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
 
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """An estimate, its bounds, and how they came about.
+    """An estimate with its bounds, the level, the method and the number of values behind it.
 
     >>> Interval(0.5, 0.4, 0.7, 0.95, "wilson", 20).contains(0.65)
     True
@@ -39,11 +39,7 @@ class Interval:
     count: int
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies in the closed interval.
-
-        >>> Interval(2.0, 1.0, 3.0, 0.95, "bootstrap", 9).contains(4.0)
-        False
-        """
+        """Whether `value` lies in the closed interval."""
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -51,7 +47,12 @@ class Interval:
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Wilson's score interval for a proportion: sane at 0, at 1 and for a handful of trials.
+    """Wilson's score interval for a proportion; it holds at 0, at 1 and for few trials.
+
+    Args:
+        successes: The number of successes.
+        trials: The number of trials.
+        level: The level of the interval.
 
     >>> print(wilson(0, 8))
     0 [0, 0.3244]
@@ -77,9 +78,14 @@ def mean_interval(
     """Bootstrap interval of the mean over seeds, widened for few seeds (Hesterberg's expanded
     percentiles).
 
-    Of fewer than six values no resampled mean lies far enough out and intervals cover too rarely:
-    there it is Student's interval, whose assumption, values about normal, is then the price of an
-    answer.
+    With fewer than six values a bootstrap interval covers too rarely; then this is Student's
+    interval, which assumes that the values are about normal.
+
+    Args:
+        values: One value per seed.
+        level: The level of the interval.
+        replicates: The number of bootstrap resamples.
+        seed: The seed of the resampling.
 
     >>> print(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
     3.5 [1.667, 5.167]
@@ -96,12 +102,16 @@ def mean_interval(
 
 
 def median_interval(values: Iterable[float], level: float = 0.95) -> Interval:
-    """Interval of the median from order statistics: it needs no assumption on the distribution.
+    """Interval of the median from order statistics, without assumptions on the distribution.
 
     Two order statistics bracket the median with a binomial probability; the bounds interpolate
     between neighbouring pairs (Hettmansperger and Sheather) to meet the level. With fewer than six
-    values even the extremes do not reach 95 %, and the whole range is returned with the level that
-    it does reach.
+    values even the extremes do not reach 95 %; then the result is the whole range, with the level
+    that it does reach.
+
+    Args:
+        values: One value per seed.
+        level: The level of the interval.
 
     >>> print(median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
     5 [2.228, 7.772]
@@ -148,8 +158,16 @@ def difference(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) - statistic(second); `paired` when entries share a
-    seed.
+    """Bootstrap interval of statistic(first) - statistic(second).
+
+    Args:
+        first: One value per seed.
+        second: One value per seed.
+        paired: Whether entries at the same place share a seed.
+        statistic: `mean` or `median`.
+        level: The level of the interval.
+        replicates: The number of bootstrap resamples.
+        seed: The seed of the resampling.
 
     >>> difference([5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0], paired=True).low
     4.0
@@ -168,8 +186,17 @@ def ratio(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) / statistic(second) for positive values; worked out on
+    """Bootstrap interval of statistic(first) / statistic(second) for positive values, computed on
     the log scale.
+
+    Args:
+        first: One positive value per seed.
+        second: One positive value per seed.
+        paired: Whether entries at the same place share a seed.
+        statistic: `mean` or `median`.
+        level: The level of the interval.
+        replicates: The number of bootstrap resamples.
+        seed: The seed of the resampling.
 
     >>> ratio([20.0, 40.0, 60.0], [2.0, 4.0, 6.0], paired=True).high
     10.0
@@ -178,13 +205,14 @@ def ratio(
     for name, sample in (("first", first), ("second", second)):
         if sample.min() <= 0:
             raise ParameterError("ratio", name, "numbers > 0", float(sample.min()))
-    found = _contrast(
+    interval = _contrast(
         "ratio", _log_ratio, first, second, paired, statistic, level, replicates, seed
     )
     bounds = [
-        float(np.round(np.exp(value), 12)) for value in (found.estimate, found.low, found.high)
+        float(np.round(np.exp(value), 12))
+        for value in (interval.estimate, interval.low, interval.high)
     ]
-    return dataclasses.replace(found, estimate=bounds[0], low=bounds[1], high=bounds[2])
+    return dataclasses.replace(interval, estimate=bounds[0], low=bounds[1], high=bounds[2])
 
 
 def _log_ratio(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -200,7 +228,8 @@ def _contrast(
     check_integer(owner, "replicates", replicates, low=100)
     if paired and first.size != second.size:
         raise SeparatrixError(
-            f"paired samples of {owner} must have the same length, got {first.size} and {second.size} values"
+            f"paired samples of {owner} must have the same length, got {first.size} and "
+            f"{second.size} values"
         )
     reduce = _STATISTICS[statistic]
     generator = np.random.default_rng(seed)
@@ -234,7 +263,7 @@ def _resampled(
 
 
 def _expanded(draws: np.ndarray, level: float, count: int) -> tuple[float, float]:
-    """Percentiles further out than nominal, because a bootstrap world has variance (n-1)/n and
+    """Percentiles further out than nominal, because bootstrap samples have variance (n-1)/n and
     normal instead of t tails.
     """
     if count < 2:

@@ -3,27 +3,45 @@
 A law is a small object: a name, a formula to read, and a function from design columns to positive
 values. Anyone can add one: `Law("k sqrt(d)", "k·√d", lambda design: design["k"] *
 np.sqrt(design["d"]))`.
+
+`rank_laws` compares laws by AICc (in sample, with a penalty) and by the likelihood of each cell
+under a fit to the others (held out). Each law has one free constant and a scatter. One law wins
+only if all others are worse by both measures; otherwise the verdict is `cannot tell`.
 """
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from separatrix.errors import ParameterError, SeparatrixError, check_choice, check_number
-from separatrix.inference.thresholds import Threshold
+from separatrix.errors import ParameterError, SeparatrixError, check_number
+from separatrix.inference.censored_regression import (
+    Cell,
+    Observations,
+    cluster_index,
+    columns,
+    fit_rows,
+    log_density,
+    observations_of,
+)
+from separatrix.notes import Note
 
 Design = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """A scaling up to a constant; laws of one `family` differ only by slowly varying or noise
-    factors.
+    """A scaling of thresholds with the design, up to a constant.
 
-    >>> Law("kd", "k·d", lambda design: design["k"] * design["d"]).values({"k": np.array([2.0]), "d": np.array([5.0])})
+    Args:
+        name: A short name, such as `kd`.
+        formula: The formula as a reader sees it.
+        function: A function from the columns of a design to positive values.
+        family: A name shared by laws that differ only by slowly varying or noise factors.
+
+    >>> law = Law("kd", "k·d", lambda design: design["k"] * design["d"])
+    >>> law.values({"k": np.array([2.0]), "d": np.array([5.0])})
     array([10.])
     """
 
@@ -39,20 +57,20 @@ class Law:
         array([7.])
         """
         try:
-            found = np.asarray(self.function(design), dtype=float)
+            values = np.asarray(self.function(design), dtype=float)
         except KeyError as error:
             known = ", ".join(sorted(design))
             raise SeparatrixError(
                 f"the law {self.name} needs a column {error}, the design has: {known}"
             ) from error
-        if not np.all(np.isfinite(found)) or np.any(found <= 0):
+        if not np.all(np.isfinite(values)) or np.any(values <= 0):
             raise ParameterError(
                 f"the law {self.name}",
                 "values",
                 "finite and > 0 on the whole design",
-                found.tolist(),
+                values.tolist(),
             )
-        return found
+        return values
 
 
 _BASES: tuple[tuple[str, str, Callable[[Design], Any]], ...] = (
@@ -78,9 +96,12 @@ def _times(base: Callable[[Design], Any], noise: bool, logarithm: bool) -> Calla
 def standard_laws(
     noise: Iterable[bool] = (False,), logarithm: Iterable[bool] = (False,)
 ) -> tuple[Law, ...]:
-    """The named laws k+d, kd, k(k+d), k²d, with and/or without the factors σ² and log(kd).
+    """The named laws k+d, kd, k(k+d), k²d, with and without the factors σ² and log(kd).
 
-    Ask for σ² only where it varies with the design: a constant factor makes two laws the same.
+    Args:
+        noise: Whether laws have the factor σ²; `(False, True)` gives both. Use it only if σ varies
+            over the design: a constant factor makes two laws the same.
+        logarithm: Whether laws have the factor log(kd); `(False, True)` gives both.
 
     >>> [law.name for law in standard_laws(logarithm=(False, True))][:5]
     ['k+d', 'kd', 'k(k+d)', 'k²d', '(k+d)·log(kd)']
@@ -100,63 +121,244 @@ def standard_laws(
     return tuple(laws)
 
 
+CANNOT_TELL = "cannot tell"
+NONE_FITS = "none fits"
+_POWER_LAW = "power law"
+
+
 @dataclasses.dataclass(frozen=True)
-class Cell:
-    """One measured threshold: where in the design, log value and its error, or a soft bound when
-    censored.
+class LawScore:
+    """How well one law explains the cells.
 
-    `value` is the log threshold, or the log bound when `censoring` is left (at most) or right (at
-    least). Cells with the same `cluster` are resampled and held out together; by default each cell
-    is its own cluster.
-
-    >>> Cell({"k": 10, "d": 20}, value=math.log(300), error=0.1).censoring
-    'none'
+    `delta` is the AICc above that of the best law and `weight` the Akaike weight. `held_out` is the
+    log likelihood of cells that the fit did not see. `scatter` is the typical deviation of log
+    thresholds beyond measurement error. The `constant` multiplies the law; for the free power law
+    it is the threshold at the geometric mean of the design.
     """
 
-    design: Mapping[str, float]
-    value: float
-    error: float
-    censoring: str = "none"
-    cluster: Any = None
+    name: str
+    formula: str
+    family: str
+    parameters: int
+    log_likelihood: float
+    aicc: float
+    delta: float
+    weight: float
+    held_out: float
+    constant: float
+    scatter: float
 
-    def __post_init__(self):
-        check_number("Cell", "value", self.value)
-        check_number("Cell", "error", self.error, low=0)
-        check_choice("Cell", "censoring", self.censoring, ["none", "left", "right"])
 
+@dataclasses.dataclass(frozen=True)
+class Ranking:
+    """Laws from best to worst, and what can be concluded.
 
-def cell_of(design: Mapping[str, float], threshold: Threshold, cluster: Any = None) -> Cell | None:
-    """A threshold as an observation for regression; None when it is censored on both sides and says
-    nothing.
+    `verdict` is the name of the only law that the data do not rule out, `cannot tell`, or `none
+    fits` when a free power law beats all named ones. `remaining` names the laws that the data do
+    not rule out, and `family` is their common family, if they have one.
 
-    >>> from separatrix.inference.thresholds import Tally, estimate_threshold
-    >>> cell_of({"k": 8, "d": 8}, estimate_threshold([Tally(64, 8, 8)])).censoring
-    'left'
+    >>> sizes = (4, 8, 16)
+    >>> cells = [Cell({"k": k, "d": d}, np.log(k * d), 0.05) for k in sizes for d in sizes]
+    >>> ranking = rank_laws(cells)
+    >>> ranking.verdict, ranking.remaining, ranking.scores[0].name
+    ('kd', ('kd',), 'kd')
     """
-    if threshold.censoring == "both":
-        return None
-    if threshold.censoring == "none":
-        return Cell(
-            dict(design), math.log(threshold.estimate), threshold.log_error, "none", cluster
+
+    scores: tuple[LawScore, ...]
+    verdict: str
+    remaining: tuple[str, ...]
+    family: str | None
+    notes: tuple[Note, ...]
+
+    def __str__(self) -> str:
+        return (
+            self.verdict
+            if self.verdict != CANNOT_TELL
+            else f"{CANNOT_TELL}: {', '.join(self.remaining)}"
         )
-    return Cell(
-        dict(design), threshold.log_bound, threshold.log_error, threshold.censoring, cluster
+
+
+def rank_laws(
+    cells: Iterable[Cell],
+    laws: Sequence[Law] | None = None,
+    power_law: Sequence[str] = ("k", "d"),
+    margin: float = 6.0,
+) -> Ranking:
+    """Rank laws on measured cells.
+
+    A law is ruled out if another law beats it by `margin` in AICc and also on held-out cells.
+
+    Args:
+        cells: At least four cells, two of them not censored.
+        laws: The candidates; `standard_laws()` if None.
+        power_law: The variables of a free power law that serves as a check; empty for no check.
+        margin: The difference in AICc that rules a law out; 6 is an evidence ratio of 20.
+
+    Returns:
+        The laws from best to worst and the conclusion.
+
+    Raises:
+        SeparatrixError: If there are too few cells.
+
+    On the diagonal k = d nothing separates kd from k(k+d):
+
+    >>> diagonal = [Cell({"k": k, "d": k}, 2 * np.log(k), 0.05) for k in (4, 6, 8, 12, 16, 24)]
+    >>> print(rank_laws(diagonal, power_law=["k"]))
+    cannot tell: kd, k(k+d)
+    """
+    cells, laws = list(cells), list(standard_laws() if laws is None else laws)
+    check_number("rank_laws", "margin", margin, low=0)
+    if len({law.name for law in laws}) < len(laws) or not laws:
+        raise ParameterError(
+            "rank_laws",
+            "laws",
+            "a non-empty list of laws with different names",
+            [x.name for x in laws],
+        )
+    if len(cells) < 4:
+        raise SeparatrixError(f"a ranking of laws needs at least 4 cells, got {len(cells)}")
+    rows, groups, design = observations_of(cells), cluster_index(cells), columns(cells)
+    if np.sum(rows.side == 0) < 2:
+        raise SeparatrixError("a ranking of laws needs at least 2 cells that are not censored")
+    ones = np.ones((len(cells), 1))
+    shapes = {law.name: np.log(law.values(design)) for law in laws}
+    scores = [
+        _score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups)
+        for law in laws
+    ]
+    notes = []
+    if power_law:
+        logs = np.column_stack([np.log(column) for column in columns(cells, power_law).values()])
+        matrix = np.column_stack([ones, logs - logs.mean(axis=0)])
+        enough = (
+            len(cells) > matrix.shape[1] + 2
+            and np.linalg.matrix_rank(matrix[rows.side == 0]) == matrix.shape[1]
+        )
+        if enough:
+            formula = "·".join(f"{name}^{letter}" for name, letter in zip(power_law, "αβγδεζ"))
+            scores.append(
+                _score(_POWER_LAW, formula, _POWER_LAW, rows, matrix, np.zeros(len(cells)), groups)
+            )
+        else:
+            notes.append(
+                Note("no-power-law", "info", "the design cannot fit a free power law as a check")
+            )
+    scores = _weighted(scores)
+    return _conclude(scores, shapes, margin, notes)
+
+
+def _score(
+    name: str,
+    formula: str,
+    family: str,
+    rows: Observations,
+    matrix: np.ndarray,
+    offset: np.ndarray,
+    groups: np.ndarray,
+) -> LawScore:
+    fit = fit_rows(rows, matrix, offset)
+    best, count = fit.likeliest, rows.value.size
+    parameters = matrix.shape[1] + 1
+    log_likelihood = float(fit.log_likelihood[best])
+    correction = 2 * parameters * (parameters + 1) / (count - parameters - 1)
+    return LawScore(
+        name=name,
+        formula=formula,
+        family=family,
+        parameters=parameters,
+        log_likelihood=log_likelihood,
+        aicc=-2 * log_likelihood + 2 * parameters + correction,
+        delta=0.0,
+        weight=0.0,
+        held_out=_held_out(rows, matrix, offset, groups),
+        constant=float(np.exp(fit.coefficients[best, 0])),
+        scatter=float(fit.scatter[best]),
     )
 
 
-def columns(cells: Sequence[Cell], names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
-    """The design of many cells as named columns, one number a cell.
-
-    >>> columns([Cell({"k": 8}, 1.0, 0.1), Cell({"k": 16}, 2.0, 0.1)])["k"].tolist()
-    [8.0, 16.0]
+def _held_out(
+    rows: Observations, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray
+) -> float:
+    """Sum over clusters of the log likelihood of the cluster under the fit to all others, averaged
+    over scatters.
     """
-    if not cells:
-        raise ParameterError("columns", "cells", "a non-empty list of cells", [])
-    names = list(cells[0].design) if names is None else list(names)
-    for cell in cells:
-        for name in names:
-            if name not in cell.design:
-                raise SeparatrixError(
-                    f"a cell lacks the design variable `{name}`; it has {sorted(cell.design)}"
-                )
-    return {name: np.array([cell.design[name] for cell in cells], dtype=float) for name in names}
+    scatters = np.concatenate([[0.0], np.geomspace(0.02, 2.0, 14)])
+    members = np.arange(groups.max() + 1)
+    training = (groups[None, :] != members[:, None]).astype(float)
+    fit = fit_rows(rows, matrix, offset, scatters, training[:, None, :], iterations=12)
+    # The error of the fitted coefficients is part of what a prediction does not know.
+    covariance = np.linalg.inv(fit.information + 1e-6 * np.eye(matrix.shape[1]))
+    doubt = np.einsum("ni,...ij,nj->...n", matrix, covariance, matrix)
+    variance = rows.error**2 + fit.scatter[..., None] ** 2 + doubt + 1e-8
+    density = log_density(rows, offset + fit.coefficients @ matrix.T, variance)
+    unseen = (density * (1 - training)[:, None, :]).sum(axis=-1)
+    unit = max(float(np.median(rows.error)) / 2, 0.01)
+    weights = np.stack(
+        [
+            dataclasses.replace(
+                fit,
+                scatter=fit.scatter[place],
+                coefficients=fit.coefficients[place],
+                log_likelihood=fit.log_likelihood[place],
+                information=fit.information[place],
+            ).weights(unit)
+            for place in members
+        ]
+    )
+    peak = unseen.max(axis=1)
+    return float(np.sum(peak + np.log(np.sum(weights * np.exp(unseen - peak[:, None]), axis=1))))
+
+
+def _weighted(scores: Sequence[LawScore]) -> list[LawScore]:
+    least = min(score.aicc for score in scores)
+    total = sum(np.exp(-(score.aicc - least) / 2) for score in scores)
+    ranked = [
+        dataclasses.replace(
+            score, delta=score.aicc - least, weight=float(np.exp(-(score.aicc - least) / 2) / total)
+        )
+        for score in scores
+    ]
+    return sorted(ranked, key=lambda score: score.aicc)
+
+
+def _conclude(
+    scores: Sequence[LawScore], shapes: dict[str, np.ndarray], margin: float, notes: list[Note]
+) -> Ranking:
+    named = [score for score in scores if score.name in shapes]
+    best = named[0]
+    free = next((score for score in scores if score.name not in shapes), None)
+    if free is not None and best.aicc - free.aicc >= margin and free.held_out > best.held_out:
+        text = (
+            f"a free power law beats the best named law, {best.name}, "
+            f"by {best.aicc - free.aicc:.1f} in AICc"
+        )
+        return Ranking(
+            tuple(scores), NONE_FITS, (), None, (*notes, Note("none-fits", "warning", text))
+        )
+    remaining = [
+        s for s in named if s is best or s.aicc - best.aicc < margin or s.held_out >= best.held_out
+    ]
+    names = tuple(score.name for score in remaining)
+    twins = [
+        name for name in names if name != best.name and _coincide(shapes[name], shapes[best.name])
+    ]
+    if twins:
+        text = (
+            f"{', '.join([best.name, *twins])} differ only by a constant on this design: no data "
+            "on it can tell them apart"
+        )
+        notes.append(Note("laws-coincide", "warning", text))
+    if len(remaining) > 1 + len(twins):
+        text = (
+            f"the data do not separate {', '.join(names)}; vary the design more widely or add "
+            "trials"
+        )
+        notes.append(Note("laws-not-separated", "info", text))
+    families = {score.family for score in remaining}
+    family = families.pop() if len(families) == 1 else None
+    verdict = best.name if len(remaining) == 1 else CANNOT_TELL
+    return Ranking(tuple(scores), verdict, names, family, tuple(notes))
+
+
+def _coincide(first: np.ndarray, second: np.ndarray) -> bool:
+    return bool(np.ptp(first - second) < 1e-9)

@@ -1,10 +1,10 @@
-"""Where to buy the next trials: a pure function of what has been observed.
+"""Adaptive placement: which trials to run next, as a pure function of the observations.
 
 Cost grows with the resource, so the search starts low and climbs by factors of two until trials
-succeed, then spends each further batch where the variance of the log threshold is expected to
-shrink most for its cost. Nothing here knows how trials are run: the caller runs what `propose` asks
-for, adds the outcomes, and asks again until it gets nothing. The same observations always give the
-same proposal.
+succeed. Then it spends each further batch where the variance of the log threshold is expected to
+shrink most for its cost. The caller runs the trials that `propose` returns, adds their outcomes,
+and calls it again until it returns an empty list. The same observations always give the same
+proposal.
 """
 
 import dataclasses
@@ -29,22 +29,14 @@ _RISE = (0.15, 0.85)
 
 
 class Proposal(NamedTuple):
-    """Trials to run at one resource.
-
-    >>> Proposal(resource=64, repetitions=4).repetitions
-    4
-    """
+    """Trials to run at one resource."""
 
     resource: float
     repetitions: int
 
 
 class CellProposal(NamedTuple):
-    """Trials to run at one resource of one cell.
-
-    >>> CellProposal(cell=("cnn", 20, 20), resource=16, repetitions=4).resource
-    16
-    """
+    """Trials to run at one resource of one cell."""
 
     cell: Hashable
     resource: float
@@ -53,13 +45,26 @@ class CellProposal(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlan:
-    """What a search is asked for: the range, the precision, the budget.
+    """The range, the precision and the budget of a search for a threshold.
 
-    `width` is the largest high/low ratio of the interval, in natural log units (.7: a factor of two
-    from end to end); it is judged pessimistically, so that the interval usually ends up with about
-    two thirds of it. `start` is where bracketing begins, if something better than `minimum` is
-    known; `lookahead` is how many levels are climbed at once (more fills an accelerator, fewer
-    saves work); `cost_power` says how cost grows with the resource.
+    Args:
+        minimum: The smallest resource to try.
+        maximum: The largest resource to try.
+        width: The largest ratio high/low of the interval, in natural log units (0.7 is a factor of
+            two). It is judged pessimistically; the final interval usually has about two thirds of
+            it.
+        max_trials: The largest number of trials.
+        start: The resource at which bracketing begins; `minimum` if None.
+        repetitions: The number of trials per level while bracketing.
+        lookahead: The number of levels climbed at once; more fills an accelerator, fewer saves
+            work.
+        censor_trials: The number of trials at an end of the grid that make the threshold censored.
+        probability: The success probability that defines the threshold.
+        level: The level of the interval.
+        guess: The success probability of a trial without any resource.
+        ratio: The ratio of neighbouring resources.
+        integer: Whether resources are integers.
+        cost_power: The power of the resource that the cost of a trial grows with.
 
     >>> SearchPlan(minimum=8, maximum=64).grid()
     (8, 11, 16, 23, 32, 45, 64)
@@ -111,7 +116,11 @@ class SearchPlan:
 
 
 def stop_reason(observations: Iterable[Tally], plan: SearchPlan) -> StopReason | None:
-    """Why the search needs no more trials, or None.
+    """Why the search needs no more trials; None while it does.
+
+    Args:
+        observations: The tallies so far.
+        plan: The plan of the search.
 
     >>> stop_reason([Tally(8, 9, 9)], SearchPlan(minimum=8, maximum=64))
     'left-censored'
@@ -122,19 +131,25 @@ def stop_reason(observations: Iterable[Tally], plan: SearchPlan) -> StopReason |
 
 @functools.lru_cache(maxsize=4096)
 def _stop_reason(evidence: tuple[Tally, ...], plan: SearchPlan) -> StopReason | None:
-    """Remembered, since a search over many cells asks again of every cell that has ended."""
+    """Cached, because a search over many cells asks again about every cell that has ended."""
     return _reason(evidence, plan, likelihood_surface(evidence, plan.probability, plan.guess))
 
 
 def propose(observations: Iterable[Tally], batch: int, plan: SearchPlan) -> list[Proposal]:
-    """The next trials to run, at most `batch` of them; an empty list when the search is over.
+    """The next trials to run; an empty list when the search is over.
+
+    Args:
+        observations: The tallies so far.
+        batch: The largest number of trials to propose.
+        plan: The plan of the search.
 
     >>> plan = SearchPlan(minimum=8, maximum=1024)
     >>> propose([], batch=16, plan=plan)
     [Proposal(resource=8, repetitions=4)]
     >>> propose([Tally(8, 0, 4)], batch=16, plan=plan)
     [Proposal(resource=16, repetitions=4)]
-    >>> [resource for resource, _ in propose([Tally(8, 0, 4), Tally(16, 4, 4)], batch=16, plan=plan)]
+    >>> proposals = propose([Tally(8, 0, 4), Tally(16, 4, 4)], batch=16, plan=plan)
+    >>> [proposal.resource for proposal in proposals]
     [11, 16]
     """
     check_integer("propose", "batch", batch, low=1)
@@ -147,9 +162,9 @@ def propose(observations: Iterable[Tally], batch: int, plan: SearchPlan) -> list
     batch = min(batch, plan.max_trials - sum(entry.trials for entry in evidence))
     if batch < 1:
         return []
-    found = _bracket(evidence, batch, plan)
-    if found:
-        return found
+    bracketing = _bracket(evidence, batch, plan)
+    if bracketing:
+        return bracketing
     surface = likelihood_surface(evidence, plan.probability, plan.guess)
     return (
         []
@@ -163,15 +178,21 @@ def propose_batch(
     batch: int,
     plans: SearchPlan | Mapping[CellName, SearchPlan],
 ) -> list[CellProposal]:
-    """One batch over several cells: every unfinished cell gets a fair share of at most `batch`
-    trials in all.
+    """One batch of trials over several cells; every unfinished cell gets a fair share.
 
-    When the batch is too small for all, cells with the fewest trials come first. Shares that a cell
-    does not use go to the cells after it.
+    If the batch is too small for all, cells with the fewest trials come first. What a cell does not
+    use of its share goes to the cells after it.
+
+    Args:
+        cells: The tallies of each cell so far.
+        batch: The largest number of trials to propose over all cells.
+        plans: One plan for all cells, or a plan per cell.
 
     >>> plan = SearchPlan(minimum=8, maximum=1024)
-    >>> propose_batch({"cnn": [], "fcn": [Tally(8, 0, 4)]}, batch=32, plans=plan)
-    [CellProposal(cell='cnn', resource=8, repetitions=4), CellProposal(cell='fcn', resource=16, repetitions=4)]
+    >>> for proposal in propose_batch({"cnn": [], "fcn": [Tally(8, 0, 4)]}, batch=32, plans=plan):
+    ...     print(proposal)
+    CellProposal(cell='cnn', resource=8, repetitions=4)
+    CellProposal(cell='fcn', resource=16, repetitions=4)
     """
     check_integer("propose_batch", "batch", batch, low=1)
     known = {name: merge(observations) for name, observations in cells.items()}
@@ -179,8 +200,8 @@ def propose_batch(
     open_cells = [
         name for name in known if not known[name] or stop_reason(known[name], plan_of[name]) is None
     ]
-    # Bracketing asks for little: serving young cells first leaves what they do not use to those
-    # that can use it.
+    # Bracketing asks for few trials: serving young cells first leaves the rest to cells that can
+    # use it.
     open_cells.sort(key=lambda name: sum(entry.trials for entry in known[name]))
     wanted: list[CellProposal] = []
     left = batch
@@ -188,23 +209,23 @@ def propose_batch(
         share = max(left // (len(open_cells) - position), min(left, plan_of[name].repetitions))
         if share < 1:
             break
-        found = propose(known[name], share, plan_of[name])
-        wanted += [CellProposal(name, *proposal) for proposal in found]
-        left -= sum(proposal.repetitions for proposal in found)
+        proposals = propose(known[name], share, plan_of[name])
+        wanted += [CellProposal(name, *proposal) for proposal in proposals]
+        left -= sum(proposal.repetitions for proposal in proposals)
     return wanted
 
 
 def _reason(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> StopReason | None:
     grid = plan.grid()
-    found = read_threshold(surface, evidence, plan.level)
-    if found.log_width <= plan.width and _cautiously_narrow(evidence, plan, surface):
+    threshold = read_threshold(surface, evidence, plan.level)
+    if threshold.log_width <= plan.width and _cautiously_narrow(evidence, plan, surface):
         return "width"
-    if found.trials >= plan.max_trials:
+    if threshold.trials >= plan.max_trials:
         return "trials"
     # Censoring ends a search only when the grid's own end has been tried often enough to say so.
-    if found.censoring == "left" and _well_tried(evidence, grid[0], plan, above=True):
+    if threshold.censoring == "left" and _well_tried(evidence, grid[0], plan, above=True):
         return "left-censored"
-    if found.censoring == "right" and _well_tried(evidence, grid[-1], plan, above=False):
+    if threshold.censoring == "right" and _well_tried(evidence, grid[-1], plan, above=False):
         return "right-censored"
     return None
 
@@ -227,11 +248,10 @@ def _climb(grid: tuple[float, ...], first: int, batch: int, plan: SearchPlan) ->
 
 
 def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[Proposal]:
-    """The next level up while nothing succeeds, down while nothing fails; nothing once both have
-    been seen.
+    """The next level up while all levels fail, down while all succeed; nothing once there are both.
 
-    A first level at which just as many succeed as should says nothing of the slope: then both of
-    its neighbours. At an end of the grid it asks for enough trials to call the threshold censored.
+    If the success rate at the first level equals the wanted probability, both of its neighbours are
+    tried. At an end of the grid it asks for enough trials to call the threshold censored.
     """
     grid = plan.grid()
     stride = max(1, round(math.log(2) / math.log(plan.ratio)))
@@ -239,8 +259,7 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[
     failing = all(entry.rate < plan.probability for entry in evidence)
     passing = all(entry.rate > plan.probability for entry in evidence)
     if failing and highest.resource < grid[-1]:
-        # From the highest level tried, so that a level in between is never mistaken for the end of
-        # the climb.
+        # From the highest level tried: a level in between must not end the climb.
         reached = max(index for index, level in enumerate(grid) if level <= highest.resource)
         return _climb(grid, min(reached + stride, len(grid) - 1), batch, plan)
     if passing and lowest.resource > grid[0]:
@@ -264,11 +283,10 @@ def _bracket(evidence: tuple[Tally, ...], batch: int, plan: SearchPlan) -> list[
 
 
 def _cautiously_narrow(evidence: tuple[Tally, ...], plan: SearchPlan, surface: Surface) -> bool:
-    """Whether the interval would be narrow enough even if the curve were as shallow as it may well
-    be.
+    """Whether the interval is narrow enough even for the shallowest plausible curves.
 
-    A search that stops at the first narrow interval stops when luck made the curve look steep; such
-    intervals are too narrow to cover. So the width is judged on the shallowest tenth of the curves
+    A search that stops at the first narrow interval stops when the curve looks steep by chance, and
+    such intervals cover too rarely. So the width is judged on the shallowest tenth of the curves
     that half of the data would allow.
     """
     prior = surface.curves.log_prior
@@ -290,16 +308,14 @@ def _cautiously_narrow(evidence: tuple[Tally, ...], plan: SearchPlan, surface: S
 def _refine(
     surface: Surface, evidence: tuple[Tally, ...], batch: int, plan: SearchPlan
 ) -> list[Proposal]:
-    """Half of the batch where the variance shrinks most for its cost, half to the least tried
+    """Half of the batch where the variance shrinks most for its cost, half on the least tried
     levels of the rise.
 
-    The second half is there because a search that only follows its own estimate abandons levels
-    after bad luck and then believes in a steeper curve than there is (the slope bias of adaptive
-    staircases).
+    The second half counters the slope bias of adaptive staircases: a search that only follows its
+    own estimate abandons levels after bad luck and then overestimates the slope.
     """
     grid = plan.grid()
-    # Levels far above the highest one tried cost much and tell little that the next one up does
-    # not.
+    # Levels far above the highest one tried cost much and tell little more than the next one up.
     levels = [level for level in grid if level <= 2.01 * evidence[-1].resource]
     weight = surface.weights()
     outcomes = [surface.log_outcomes(level) for level in levels]
@@ -339,9 +355,7 @@ def _refine(
 def _foresee(
     values: np.ndarray, outcome: tuple[np.ndarray, np.ndarray], chance: float, size: int
 ) -> np.ndarray:
-    """The likelihood after `size` trials with the outcome that is expected of them, so that a batch
-    spreads out.
-    """
+    """The likelihood after `size` trials with their expected outcome: a batch then spreads out."""
     return values + size * (chance * outcome[0] + (1 - chance) * outcome[1])
 
 

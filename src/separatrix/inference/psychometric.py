@@ -5,10 +5,10 @@ The model: a trial with resource r succeeds with probability
     guess + (1 - guess - lapse) * F((log r - log threshold) / scale + offset)
 
 where F is a logistic, Weibull or Gumbel curve (symmetric, or with a long foot or shoulder) and
-`offset` is such that the success probability at the threshold is exactly the asked `probability`,
-lapses included. A lattice instead of an optimiser: it cannot fail to converge, and the nuisance
-parameters (scale, lapse, shape) can be integrated out, which is what makes intervals from a dozen
-trials honest.
+`offset` makes the success probability at the threshold exactly `probability`, lapses included. The
+likelihood is evaluated on a lattice instead of by an optimiser: that cannot fail to converge, and
+the nuisance parameters (scale, lapse, shape) can be integrated out, which calibrates intervals even
+from a dozen trials.
 """
 
 import dataclasses
@@ -34,18 +34,14 @@ _MARGIN = 8.0
 # Curves are tabulated at this step of log resource (.3 %) up to this distance from the threshold,
 # once per question.
 _STEP, _REACH = 0.003, 10.0
-# So many trials know scale and lapse better than the lattice's spacing; the lattice is then drawn
-# in around them.
+# From this many trials on, the data determine scale and lapse more finely than the spacing of the
+# lattice; the lattice is then refined around them.
 _MANY_TRIALS = 500
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Tally:
-    """What is known at one resource: how many trials succeeded.
-
-    >>> Tally(64, 3, 4).rate
-    0.75
-    """
+    """How many trials succeeded at one resource."""
 
     resource: float
     successes: int
@@ -63,7 +59,7 @@ class Tally:
 
 
 def tally(resources: Sequence[float], outcomes: Sequence[bool]) -> tuple[Tally, ...]:
-    """Counts single trials by resource, in rising order.
+    """Count single trials by resource, in rising order.
 
     >>> tally([8, 16, 8], [False, True, True])
     (Tally(resource=8.0, successes=1, trials=2), Tally(resource=16.0, successes=1, trials=1))
@@ -83,7 +79,7 @@ def tally(resources: Sequence[float], outcomes: Sequence[bool]) -> tuple[Tally, 
 
 
 def merge(tallies: Iterable[Tally]) -> tuple[Tally, ...]:
-    """Adds up tallies of the same resource, in rising order.
+    """Add up tallies of the same resource, in rising order.
 
     >>> merge([Tally(8.0, 1, 2), Tally(8.0, 0, 2)])
     (Tally(resource=8.0, successes=1, trials=4),)
@@ -139,9 +135,9 @@ class Curves:
         share = (probability - guess) / (1 - guess - self.lapse)
         rise = np.empty((*distance.shape, self.scale.size))
         for place, name in enumerate(_SHAPES):
-            own = self.shape == place
-            rise[..., own] = _shape(
-                name, distance[..., None] / self.scale[own] + _inverse_shape(name, share[own])
+            this = self.shape == place
+            rise[..., this] = _shape(
+                name, distance[..., None] / self.scale[this] + _inverse_shape(name, share[this])
             )
         # Never exactly 0 or 1: a single odd trial must make a curve improbable, not impossible.
         chance = np.clip(guess + (1 - guess - self.lapse) * rise, 1e-9, 1 - 1e-9)
@@ -150,8 +146,8 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class Surface:
-    """Log likelihood plus log prior on a lattice of (log threshold, curve), and the question that
-    it answers.
+    """Log likelihood plus log prior on a lattice of (log threshold, curve), for one success
+    probability and guess rate.
 
     >>> surface = likelihood_surface((Tally(8.0, 0, 9), Tally(16.0, 9, 9)))
     >>> 8 < float(np.exp(surface.log_threshold[surface.marginal().argmax()])) < 16
@@ -170,7 +166,7 @@ class Surface:
         return flat - flat.max()
 
     def weights(self) -> np.ndarray:
-        """Probability of each lattice point under a flat prior on the log threshold; they sum to 1."""
+        """Probability of each lattice point under a flat prior on the log threshold."""
         values = self.values + np.log(np.gradient(self.log_threshold))[:, None]
         return np.exp(values - special.logsumexp(values))
 
@@ -206,7 +202,7 @@ def likelihood_surface(
     coarse = np.linspace(tested[0] - _MARGIN, tested[1] + _MARGIN, 2 + int(np.ceil(reach / 0.25)))
     curves, _, _ = _table(probability, guess)
     surface = _surface(
-        _drawn_in(coarse, _surface(coarse, tallies, curves, probability, guess), tested),
+        _refined_nodes(coarse, _surface(coarse, tallies, curves, probability, guess), tested),
         tallies,
         curves,
         probability,
@@ -215,7 +211,7 @@ def likelihood_surface(
     if sum(entry.trials for entry in tallies) >= _MANY_TRIALS:
         for _ in range(3):
             curves = _zoomed(surface)
-            nodes = _drawn_in(
+            nodes = _refined_nodes(
                 surface.log_threshold,
                 _surface(surface.log_threshold, tallies, curves, probability, guess),
                 tested,
@@ -224,12 +220,12 @@ def likelihood_surface(
     return surface
 
 
-def _drawn_in(nodes: np.ndarray, surface: Surface, tested: tuple[float, float]) -> np.ndarray:
-    """Nodes for the threshold: fine where the likelihood is high, and as they were further out than
-    the trials tell.
+def _refined_nodes(nodes: np.ndarray, surface: Surface, tested: tuple[float, float]) -> np.ndarray:
+    """Nodes for the threshold: fine where the likelihood is high, unchanged far outside the tested
+    resources.
     """
-    # Drop of 8 in log likelihood: beyond it nothing contributes to an interval at any level that is
-    # allowed.
+    # Points more than 8 below the peak of the log likelihood contribute to no interval at any level
+    # that is allowed.
     inside = np.flatnonzero(surface.marginal() > -8.0)
     low, high = nodes[max(inside[0] - 1, 0)], nodes[min(inside[-1] + 1, nodes.size - 1)]
     fine_low, fine_high = max(low, tested[0] - 1.5), min(high, tested[1] + 1.5)
@@ -282,7 +278,7 @@ def _table(probability: float, guess: float) -> tuple[Curves, np.ndarray, np.nda
 
 
 def _zoomed(surface: Surface) -> Curves:
-    """A lattice of curves around those that the data allow, one spacing further on each side."""
+    """A finer lattice of curves around those that the data allow, a spacing wider on both sides."""
     weight = surface.weights().sum(axis=0)
 
     def stretch(axis: np.ndarray, count: int) -> np.ndarray:

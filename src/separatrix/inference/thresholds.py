@@ -1,12 +1,11 @@
 """Thresholds: the smallest resource at which a trial succeeds with a given probability, with
 interval and censoring.
 
-The interval is a likelihood-ratio interval of the threshold, all else integrated out (see
-`psychometric`), with Student's quantile for the few trials that tell. This construction was chosen
-because simulations show it to be calibrated (`separatrix calibrate`), and because the likelihood
-does not care how trials were placed, so that adaptive placement does not spoil it. A side on which
-the likelihood never falls is censored: the grid ended before the threshold did, and no number is
-made up for it.
+The interval is a likelihood-ratio interval of the threshold, with all other parameters integrated
+out (see `psychometric`) and Student's quantile for the few informative trials. Simulations show
+that it is calibrated (`separatrix calibrate`), and the likelihood does not depend on how trials
+were placed, so that adaptive placement does not bias it. A side on which the likelihood never falls
+is censored: the grid ended before the threshold, and no number is made up for it.
 """
 
 import dataclasses
@@ -19,7 +18,6 @@ from scipy import special
 
 from separatrix.errors import check_choice, check_number
 from separatrix.inference.intervals import Interval
-from separatrix.inference.monotone import monotone_violation
 from separatrix.inference.psychometric import Surface, Tally, likelihood_surface, merge, tally
 from separatrix.notes import Note
 
@@ -35,17 +33,13 @@ _HIGH_LAPSE = 0.12
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A threshold with its interval, what censors it, and the evidence.
+    """A threshold with its interval, its censoring, and the evidence.
 
-    `estimate` is nan when censored: left means that the threshold is at most `high` (`low` is 0),
-    right that it is at least `low` (`high` is inf), both that nothing is known. `log_error` is the
-    standard error of the log threshold. When one side is censored, `log_bound` is where the
-    likelihood falls to half on the other side (else nan) and `log_error` how softly it falls: what
-    a regression needs. `scale` and `lapse` describe the fitted curve.
-
-    >>> found = estimate_threshold([Tally(8, 0, 8), Tally(16, 5, 8), Tally(32, 8, 8)])
-    >>> found.censoring, 10 < found.low < found.estimate < found.high < 24
-    ('none', True)
+    `estimate` is nan if the threshold is censored: `left` means that it is at most `high` (`low` is
+    0), `right` that it is at least `low` (`high` is inf), `both` that nothing is known. `log_error`
+    is the standard error of the log threshold. If one side is censored, `log_bound` is where the
+    likelihood falls to half on the other side (otherwise nan) and `log_error` is how softly it
+    falls; a regression needs both. `scale` and `lapse` describe the fitted curve.
     """
 
     estimate: float
@@ -79,8 +73,12 @@ class Threshold:
 
 
 def binarize(values: Iterable[float], target: float, direction: str = "below") -> tuple[bool, ...]:
-    """Turns a metric into success or failure: at most (`below`) or at least (`above`) the target;
-    nan fails.
+    """Turn a metric into success or failure.
+
+    Args:
+        values: The metric of each trial; nan counts as a failure.
+        target: The value to reach.
+        direction: `below` if success means at most the target, `above` if it means at least.
 
     >>> binarize([0.02, 0.30, float("nan")], target=0.05)
     (True, False, False)
@@ -97,7 +95,13 @@ def estimate_threshold(
 ) -> Threshold:
     """The resource at which a trial succeeds with `probability`, from tallies of binary outcomes.
 
-    A grid that starts above the threshold is left-censored, not its own first value:
+    Args:
+        tallies: Successes and trials at each resource.
+        probability: The success probability that defines the threshold.
+        level: The level of the interval.
+        guess: The success probability of a trial without any resource.
+
+    If the grid starts above the threshold, the result is left-censored, not the first resource:
 
     >>> print(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))
     <= 61.84
@@ -109,7 +113,7 @@ def estimate_threshold(
 
 
 def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float = 0.95) -> Threshold:
-    """The threshold from a likelihood that has been worked out already, and the tallies behind it.
+    """The threshold from a likelihood that has already been computed, and the tallies behind it.
 
     >>> evidence = (Tally(8.0, 0, 8), Tally(16.0, 8, 8))
     >>> read_threshold(likelihood_surface(evidence), evidence).censoring
@@ -121,8 +125,8 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     quantile = _quantile(near, level)
     log_low, log_high = likelihood_bounds(nodes, marginal, near, level)
     first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
-    # A bound far outside what was tried comes from the assumed curves, not from trials: it is no
-    # bound.
+    # A bound far outside the tested resources comes from the assumed curves and not from trials:
+    # it is discarded.
     log_low = -math.inf if log_low < first - _FAR else log_low
     log_high = math.inf if log_high > last + _FAR else log_high
     inside = (nodes >= log_low) & (nodes <= log_high)
@@ -170,7 +174,16 @@ def threshold_from_metric(
     """The threshold of a continuous outcome: the resource at which it meets the target with
     `probability`.
 
-    >>> sizes, errors = [8, 8, 8, 16, 16, 16, 32, 32, 32], [0.5, 0.4, 0.3, 0.2, 0.3, 0.04, 0.01, 0.02, 0.03]
+    Args:
+        resources: The resource of each trial.
+        values: The metric of each trial.
+        target: The value to reach.
+        direction: `below` if success means at most the target, `above` if it means at least.
+        probability: The success probability that defines the threshold.
+        level: The level of the interval.
+
+    >>> sizes = [8, 8, 8, 16, 16, 16, 32, 32, 32]
+    >>> errors = [0.5, 0.4, 0.3, 0.2, 0.3, 0.04, 0.01, 0.02, 0.03]
     >>> threshold_from_metric(sizes, errors, target=0.05).trials
     9
     """
@@ -180,11 +193,11 @@ def threshold_from_metric(
 
 
 def threshold_ratio(first: Threshold, second: Threshold) -> Interval:
-    """How many times larger the first threshold is, with an interval; one-sided where a threshold
-    is censored.
+    """The ratio of the first threshold to the second, with an interval; one-sided if a threshold is
+    censored.
 
-    The bounds combine the two intervals' own distances on the log scale (the MOVER method), so that
-    skew survives.
+    The bounds combine the distances from estimate to bound of both intervals on the log scale (the
+    MOVER method), which preserves skew.
 
     >>> small = estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])
     >>> large = estimate_threshold([Tally(64, 0, 8), Tally(128, 0, 8)])
@@ -226,11 +239,12 @@ def _distance(threshold: Threshold, side: str) -> float:
 def likelihood_bounds(
     nodes: np.ndarray, marginal: np.ndarray, near: int, level: float
 ) -> tuple[float, float]:
-    """Where the log likelihood has fallen too far for `level`, below and above its peak; infinite
-    where it does not fall.
+    """The points below and above the peak where the log likelihood has fallen too far for `level`;
+    infinite on a side where it does not fall.
 
     >>> nodes = np.linspace(-5, 5, 1001)
-    >>> [round(bound, 2) for bound in likelihood_bounds(nodes, -0.5 * nodes**2, near=10**6, level=0.95)]
+    >>> bounds = likelihood_bounds(nodes, -0.5 * nodes**2, near=10**6, level=0.95)
+    >>> [round(bound, 2) for bound in bounds]
     [-1.96, 1.96]
     """
     cut = -0.5 * _quantile(near, level) ** 2
@@ -243,7 +257,8 @@ def _quantile(near: int, level: float) -> float:
 
 
 def trials_near(evidence: Sequence[Tally], log_threshold: float) -> int:
-    """Trials within a factor of two of the threshold: those that tell where it is.
+    """The number of trials within a factor of two of the threshold, which carry the information
+    about it.
 
     >>> trials_near([Tally(8, 0, 4), Tally(32, 3, 4)], log_threshold=math.log(20))
     4
@@ -292,7 +307,10 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
     lowest, highest = evidence[0], evidence[-1]
     notes = []
     if censoring in ("left", "both"):
-        text = f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of {lowest.trials} successes: "
+        text = (
+            f"the smallest resource, {lowest.resource:g}, already has {lowest.successes} of "
+            f"{lowest.trials} successes: "
+        )
         notes.append(
             Note(
                 "left-censored",
@@ -301,7 +319,10 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
             )
         )
     if censoring in ("right", "both"):
-        text = f"the largest resource, {highest.resource:g}, has {highest.successes} of {highest.trials} successes: "
+        text = (
+            f"the largest resource, {highest.resource:g}, has {highest.successes} of "
+            f"{highest.trials} successes: "
+        )
         notes.append(
             Note(
                 "right-censored",
@@ -322,7 +343,10 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
             Note("extrapolated", "info", "the interval reaches beyond the tested resources")
         )
     if lapse > _HIGH_LAPSE:
-        text = f"about {lapse:.0%} of the trials fail however large the resource: the recipe, not the size, is at fault"
+        text = (
+            f"about {lapse:.0%} of the trials fail however large the resource: the recipe, not "
+            "the size, is at fault"
+        )
         notes.append(Note("high-lapse", "warning", text))
     if monotone_violation(evidence) < 0.01:
         text = "success falls somewhere as the resource grows, by more than chance explains"
@@ -333,6 +357,53 @@ def _notes(evidence, censoring, probability, near, lapse, bounds, tested) -> tup
         and len(evidence) > 1
         and len(below) + sum(t.rate == 1 for t in evidence) == len(evidence)
     ):
-        text = "no tested resource has both successes and failures: the interval is set by the spacing of the grid"
+        text = (
+            "no tested resource has both successes and failures: the interval is set by the "
+            "spacing of the grid"
+        )
         notes.append(Note("steeper-than-grid", "info", text))
     return tuple(notes)
+
+
+def isotonic_rates(tallies: Sequence[Tally]) -> np.ndarray:
+    """The non-decreasing success rates nearest to the data (pool adjacent violators), one for each
+    tally.
+
+    >>> isotonic_rates([Tally(8, 1, 4), Tally(16, 0, 4), Tally(32, 4, 4)]).tolist()
+    [0.125, 0.125, 1.0]
+    """
+    blocks: list[list[float]] = []  # successes, trials, members
+    for entry in tallies:
+        blocks.append([entry.successes, entry.trials, 1])
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = [a + b for a, b in zip(blocks[-1], last)]
+    return np.concatenate(
+        [np.full(int(members), hits / trials) for hits, trials, members in blocks]
+    )
+
+
+def monotone_violation(tallies: Sequence[Tally]) -> float:
+    """P value of the data under the best non-decreasing curve; a small value means that success
+    falls somewhere as the resource grows.
+
+    The deviance from the isotonic fit is compared with chi-squared, with one degree of freedom per
+    level that pooling removed. This is conservative for rates near 0 and 1.
+
+    >>> monotone_violation([Tally(8, 0, 9), Tally(16, 9, 9), Tally(32, 0, 9)]) < 0.001
+    True
+    >>> monotone_violation([Tally(8, 0, 9), Tally(16, 5, 9), Tally(32, 4, 9)]) > 0.1
+    True
+    """
+    rates = isotonic_rates(tallies)
+    hits = np.array([entry.successes for entry in tallies], dtype=float)
+    trials = np.array([entry.trials for entry in tallies], dtype=float)
+    observed = hits / trials
+    deviance = 2 * np.sum(
+        special.xlogy(hits, observed)
+        + special.xlogy(trials - hits, 1 - observed)
+        - special.xlogy(hits, rates)
+        - special.xlogy(trials - hits, 1 - rates)
+    )
+    pooled = len(tallies) - np.unique(rates).size
+    return float(special.chdtrc(pooled, deviance)) if pooled else 1.0
