@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sample_run import CELLS, figures, write_run
 
 from separatrix.report import write_report
-from separatrix.report.figure.data import MOST_ROWS, csv_of, data_of, kept_groups, page_data
+from separatrix.report.figure.data import MOST_ROWS, csv_of, data_of, page_data, series_on_page
 from separatrix.report.figure.draw import drawing_of
 from separatrix.report.figure.legend import entries_of
 from separatrix.studies import Axis, Figure, Series
@@ -70,7 +70,7 @@ def test_the_page_keeps_the_small_series_and_never_too_many_rows(sizes, most):
         Series(str(i), tuple(range(size)), (0.5,) * size) for i, size in enumerate(sizes)
     )
     data = data_of(Figure("f", "F", Axis("m"), Axis("risk"), series))
-    kept = {group.series for group in kept_groups(data, most)}
+    kept = {group.series for group in series_on_page(data, most)}
     assert sum(sizes[i] for i in kept) <= most
     for gone in set(range(len(sizes))) - kept:
         assert all(sizes[i] <= sizes[gone] for i in kept)

@@ -12,7 +12,7 @@ from sample_run import figures, write_run
 
 from separatrix.report import write_report
 from separatrix.report.figure import cache as drawn
-from separatrix.report.figure.cache import digest_of, drawings_of
+from separatrix.report.figure.cache import cache_key, drawings_of
 from separatrix.report.figure.draw import drawing_of
 
 
@@ -106,13 +106,13 @@ def test_without_a_cache_everything_is_drawn(counted, tmp_path, monkeypatch):
 
 def test_another_program_draws_anew(counted, monkeypatch):
     figure = figures()[1]
-    before = digest_of(figure, "")
-    monkeypatch.setattr(drawn, "program", lambda: "another version")
-    assert digest_of(figure, "") != before
+    before = cache_key(figure, "")
+    monkeypatch.setattr(drawn, "code_digest", lambda: "another version")
+    assert cache_key(figure, "") != before
 
 
 def test_the_cache_does_not_grow_for_ever(counted, tmp_path, monkeypatch):
-    monkeypatch.setattr(drawn, "MOST", 3)
+    monkeypatch.setattr(drawn, "MOST_DRAWINGS", 3)
     for number in range(5):
         drawings_of({"a": (dataclasses.replace(figures()[1], title=str(number)), "")})
     assert len(list((tmp_path / "cache" / "drawings").iterdir())) == 3

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from separatrix.cli.main import app
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_figures
-from separatrix.report.export import formats_from
 from separatrix.report.latex import claims_table, latex
 from separatrix.report.read import read_claims
+from separatrix.report.write import suffixes_from
 
 
 def test_every_figure_in_every_format_with_its_data(tmp_path):
@@ -51,13 +51,13 @@ def test_the_command_writes_them_beside_the_report(tmp_path):
 @pytest.mark.parametrize("text", ["", "gif", "pdf,gif", ","])
 def test_formats_that_are_not_known_are_named(text):
     with pytest.raises(
-        SeparatrixError, match=r"must be one or more of pdf, svg, png, with commas, got"
+        SeparatrixError, match=r"must be one or more of pdf, svg, png, separated by commas, got"
     ):
-        formats_from(text)
+        suffixes_from(text)
 
 
 def test_formats_are_read_kindly():
-    assert formats_from(" PDF, .svg,pdf") == (".pdf", ".svg")
+    assert suffixes_from(" PDF, .svg,pdf") == (".pdf", ".svg")
 
 
 SPECIAL = re.compile(r"(?<!\\)[#%&_~^{}$]")

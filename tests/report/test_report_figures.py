@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
 from separatrix.report.figure.axes import limits
-from separatrix.report.figure.draw import draw_twice
+from separatrix.report.figure.draw import drawing_of
+from separatrix.report.figure.legend import spread
 from separatrix.report.figure.series import (
     _array,
     _drawable,
+    categories_of,
     hidden_points,
     offsets_of,
-    places_of,
     points_of,
     runs,
-    spread,
 )
 from separatrix.report.figure.style import GREY, NETWORKS, OTHERS, looks_of
 from separatrix.studies import Axis, Figure, Series
@@ -36,7 +36,13 @@ def one(*series, x=None, y=None, title="A figure", name="figure"):
 
 
 def parsed(figure):
-    return ElementTree.fromstring(draw_twice(figure)[1])
+    return ElementTree.fromstring(drawing_of(figure).alone)
+
+
+def both(figure):
+    """The drawing for a page and for a file."""
+    drawing = drawing_of(figure)
+    return drawing.inline, drawing.alone
 
 
 def texts(figure):
@@ -55,14 +61,14 @@ BANDED = one(
 
 
 def test_drawing_twice_gives_the_same_bytes_also_after_another_figure():
-    first = draw_twice(BANDED)
+    first = both(BANDED)
     draw(one(Series("FCN", (1, 2), (1.0, 2.0))))
-    assert draw_twice(BANDED) == first
+    assert both(BANDED) == first
     assert "metadata" not in first[1], "it would hold the date"
 
 
 def test_a_drawing_takes_the_colour_of_the_text_around_it_and_has_no_ground():
-    inline, alone = draw_twice(BANDED)
+    inline, alone = both(BANDED)
     assert "currentColor" in inline
     assert "#0a0b0c" not in inline + alone
     assert "#ffffff" not in inline
@@ -92,7 +98,7 @@ def test_labels_are_shown_and_never_run():
         y=Axis('"&$\\frac{$'),
         title=EVIL,
     )
-    for svg in draw_twice(figure):
+    for svg in both(figure):
         assert "<script" not in svg
         assert "<b>" not in svg
     assert {EVIL, "<b>base", '"&$\\frac{$'} <= set(texts(figure))
@@ -181,11 +187,11 @@ def test_categories_stand_on_the_axis_and_series_side_by_side():
     ]
     figure = one(*pair)
     assert {"plain", "shifted"} <= set(texts(figure))
-    aside = offsets_of(pair, [points_of(each, places_of(figure)) for each in pair])
+    aside = offsets_of(pair, [points_of(each, categories_of(figure)) for each in pair])
     assert aside["CNN", "measured"] < 0 < aside["FCN", "measured"]
     apart = [Series(name, (name,), (0.1,)) for name in ("CNN", "FCN")]
     assert set(
-        offsets_of(apart, [points_of(each, places_of(one(*apart))) for each in apart]).values()
+        offsets_of(apart, [points_of(each, categories_of(one(*apart))) for each in apart]).values()
     ) == {0.0}
 
 

@@ -89,8 +89,10 @@ def test_studies_that_are_finished_tell_their_verdicts_and_effects(tmp_path):
     (folder / "separatrix.json").write_text('{"format": "1"}')
     seen = Watcher(folder).look()
     assert seen.idle is None
-    assert seen.studies[0][:2] == ("sample", {"refuted": 1, "supported": 1, "undecided": 1})
-    assert seen.studies[0][2][0] == (
+    (study,) = seen.studies
+    assert study.name == "sample"
+    assert study.verdicts == {"refuted": 1, "supported": 1, "undecided": 1}
+    assert study.effects[0] == (
         "lahoti.first",
         "risk: CNN minus FCN",
         "−0.378 [−0.395, −0.357]",

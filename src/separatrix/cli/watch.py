@@ -68,7 +68,7 @@ def _view(seen: Any, folder: str) -> Any:
                 style="yellow",
             )
         )
-    going = seen.going
+    going = seen.progress
     if not going.ended and going.study:
         sweep = (
             f": {going.what}, {number(going.done)} of {number(going.total)} trials"
@@ -89,7 +89,8 @@ def _view(seen: Any, folder: str) -> Any:
             )
             table.add_row(Text(task), Text(network), number(count), Text(told))
         lines += [Text(""), table]
-    for name, verdicts, effects in seen.studies:
+    for study in seen.studies:
+        name, verdicts, effects = study.name, study.verdicts, study.effects
         head = Text(f"\n{name}: ")
         for place, (verdict, count) in enumerate(verdicts.items()):
             head.append(f"{', ' if place else ''}{count} ").append(

@@ -1,15 +1,11 @@
-"""Reports: the page, its Markdown twin, files for papers, and two runs compared; figures drawn from
-data.
-"""
+"""Reports: the page, the same as Markdown, files for papers, two runs compared, a run watched."""
 
 from separatrix.report.compare import Comparison, compare_runs
-from separatrix.report.evidence import write_evidence
-from separatrix.report.export import write_figures
 from separatrix.report.figure.draw import draw, save
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
 from separatrix.report.terminal import summary_rows
-from separatrix.report.write import write_report
+from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
     "Comparison",

@@ -1,4 +1,4 @@
-"""Two runs side by side: which verdicts changed, and which numbers moved beyond their intervals."""
+"""Two runs compared: which verdicts changed, and which numbers moved beyond their intervals."""
 
 import dataclasses
 import math
@@ -16,21 +16,17 @@ from separatrix.studies import Figure, Heatmap
 Rule = Literal["apart", "outside", "within", "differs", "equal"]
 RULES: dict[Rule, str] = {
     "apart": "the two intervals do not overlap",
-    "outside": "the intervals overlap, and one run's estimate lies outside the other's interval",
+    "outside": "the intervals overlap, and one run's estimate is outside the other's interval",
     "differs": "the values differ, and at least one of them has no interval",
-    "within": "each estimate lies inside the other's interval",
-    "equal": "both values have no interval and are the same",
+    "within": "each estimate is inside the other's interval",
+    "equal": "neither value has an interval, and they are the same",
 }
-_ALIKE = 1e-9  # relative: rounding of the same number
+_SAME = 1e-9  # relative difference that rounding can make
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """A measured number; an end that is None is open.
-
-    >>> Quantity(2.0, 1.0, None).has_interval
-    True
-    """
+    """A measured number with its interval; an end that is None is open."""
 
     estimate: float | None
     low: float | None = None
@@ -52,11 +48,7 @@ class Quantity:
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A number of both runs and the rule that it falls under.
-
-    >>> Move("claim", "lahoti.order", "ratio", Quantity(1.0), Quantity(2.0), "differs").rule
-    'differs'
-    """
+    """A number that both runs have, and the rule that its two values fall under."""
 
     kind: Literal["claim", "figure"]
     where: str
@@ -68,11 +60,16 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What is known of two runs: settings that differ and changed verdicts (name, A, B), all
-    numbers of both, what only one of them has.
+    """Two runs compared, as `compare_runs` returns it.
 
-    >>> Comparison({}, {}, (), (), (), (), ()).counts["apart"]
-    0
+    Attributes:
+      about_a: folder, scale, seed, device, version and commit of the first run.
+      about_b: the same of the second run.
+      settings: settings that differ, as (name, A, B).
+      verdicts: claims whose verdict changed, as (id, A, B).
+      numbers: all numbers that both runs have.
+      only_a: names of numbers that only the first run has.
+      only_b: names of numbers that only the second run has.
     """
 
     about_a: dict[str, str]
@@ -85,15 +82,15 @@ class Comparison:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many numbers fall under each rule."""
+        """The number of numbers under each rule."""
         return {rule: sum(move.rule == rule for move in self.numbers) for rule in RULES}
 
     @property
     def moved(self) -> tuple[Move, ...]:
-        """The numbers that are not where they were, the clearest first."""
+        """The numbers that differ, the clearest differences first."""
         order = list(RULES)
-        found = [move for move in self.numbers if move.rule in ("apart", "outside", "differs")]
-        return tuple(sorted(found, key=lambda move: order.index(move.rule)))
+        moved = [move for move in self.numbers if move.rule in ("apart", "outside", "differs")]
+        return tuple(sorted(moved, key=lambda move: order.index(move.rule)))
 
     def plain(self) -> dict[str, Any]:
         """The comparison as plain values."""
@@ -112,19 +109,21 @@ class Comparison:
 
 
 def rule_of(a: Quantity, b: Quantity) -> Rule:
-    """How two measurements of one number lie to each other.
+    """The rule that two measurements of one number fall under.
 
-    >>> rule_of(Quantity(1.0, 0.5, 1.5), Quantity(3.0, 2.0, 4.0)), rule_of(Quantity(1.0, 0.5, 1.5), Quantity(1.6, 1.2, 2.0))
-    ('apart', 'outside')
-    >>> rule_of(Quantity(None, 64, None), Quantity(100.0, 80.0, 120.0)), rule_of(Quantity(1.0), Quantity(1.0))
-    ('within', 'equal')
+    >>> rule_of(Quantity(1.0, 0.5, 1.5), Quantity(3.0, 2.0, 4.0))
+    'apart'
+    >>> rule_of(Quantity(1.0, 0.5, 1.5), Quantity(1.6, 1.2, 2.0))
+    'outside'
+    >>> rule_of(Quantity(None, 64, None), Quantity(100.0, 80.0, 120.0))
+    'within'
     """
     if not (a.has_interval and b.has_interval):
         if a.estimate is None or b.estimate is None:
             return "equal" if a == b else "differs"
         return (
             "equal"
-            if math.isclose(a.estimate, b.estimate, rel_tol=_ALIKE, abs_tol=0.0)
+            if math.isclose(a.estimate, b.estimate, rel_tol=_SAME, abs_tol=0.0)
             else "differs"
         )
     (low_a, high_a), (low_b, high_b) = a.ends, b.ends
@@ -138,12 +137,13 @@ def rule_of(a: Quantity, b: Quantity) -> Rule:
 def expected_by_chance(numbers: tuple[Move, ...], level: float = 0.95) -> dict[str, float]:
     """How many numbers with two intervals would fall under each rule if nothing differed.
 
-    For independent, normal estimates with equal and known errors: intervals at level 95 % then miss
-    each other in 0.6 % of cases, and an estimate lies outside the other's interval in 17 %. Numbers
-    that share trials are not independent of each other, so these are means, not bounds.
+    This assumes independent, normal estimates with equal and known errors. Two intervals at level
+    95 % then do not overlap in 0.6 % of cases, and in 17 % an estimate is outside the other's
+    interval. Numbers that share trials are not independent, so these are means, not bounds.
 
     >>> both = Quantity(1.0, 0.0, 2.0)
-    >>> {rule: round(count, 2) for rule, count in expected_by_chance((Move("claim", "c", "x", both, both, "within"),) * 100).items()}
+    >>> moves = (Move("claim", "c", "x", both, both, "within"),) * 100
+    >>> {rule: round(count, 2) for rule, count in expected_by_chance(moves).items()}
     {'apart': 0.56, 'outside': 16.02}
     """
     count = sum(move.a.has_interval and move.b.has_interval for move in numbers)
@@ -154,7 +154,18 @@ def expected_by_chance(numbers: tuple[Move, ...], level: float = 0.95) -> dict[s
 
 
 def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
-    """Compare two run folders, or folders of evidence (which have claims and no outcomes).
+    """Compare two runs.
+
+    Args:
+      a: the folder of a run, or of evidence that `write_evidence` wrote (claims without figures).
+      b: another one.
+
+    Returns:
+      A `Comparison`: settings and verdicts that differ, and every number of both runs with the rule
+      that it falls under.
+
+    Raises:
+      SeparatrixError: where a folder holds no run or a damaged one.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -171,14 +182,14 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Compar
         if name in claims_b and claim["verdict"] != claims_b[name]["verdict"]
     )
     (outcomes_a, figures_a), (outcomes_b, figures_b) = read_outcomes(a), read_outcomes(b)
-    found_a, found_b = (
+    quantities_a, quantities_b = (
         dict(_quantities(claims, figures))
         for claims, figures in ((claims_a, figures_a), (claims_b, figures_b))
     )
     numbers = tuple(
-        Move(*key, each, found_b[key], rule_of(each, found_b[key]))
-        for key, each in found_a.items()
-        if key in found_b
+        Move(*key, quantity, quantities_b[key], rule_of(quantity, quantities_b[key]))
+        for key, quantity in quantities_a.items()
+        if key in quantities_b
     )
     only_a, only_b = (
         tuple(
@@ -186,11 +197,16 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Compar
             for kind, where, name in one
             if (kind, where, name) not in other and _comparable(kind, a, b)
         )
-        for one, other in ((found_a, found_b), (found_b, found_a))
+        for one, other in ((quantities_a, quantities_b), (quantities_b, quantities_a))
     )
-    about = _about(a, claims_a), _about(b, claims_b)
     return Comparison(
-        *about, tuple(_settings(outcomes_a, outcomes_b)), verdicts, numbers, only_a, only_b
+        about_a=_about(a, claims_a),
+        about_b=_about(b, claims_b),
+        settings=tuple(_settings(outcomes_a, outcomes_b)),
+        verdicts=verdicts,
+        numbers=numbers,
+        only_a=only_a,
+        only_b=only_b,
     )
 
 
@@ -205,7 +221,7 @@ _Key = tuple[Literal["claim", "figure"], str, str]
 def _settings(
     a: dict[str, dict[str, Any]], b: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, str, str]]:
-    """The settings of studies in both runs that differ, but for the seed."""
+    """The settings that differ, apart from the seed, of the studies that both runs have."""
     for study in a:
         both = [
             dict(flattened(outcomes[study].get("settings") or {})) if study in outcomes else {}
@@ -214,7 +230,7 @@ def _settings(
         if not both[1]:
             continue
         for key in dict.fromkeys([*both[0], *both[1]]):
-            values = [each.get(key, "—") for each in both]
+            values = [settings.get(key, "—") for settings in both]
             if values[0] != values[1] and key != "seed":
                 yield f"{study}.{key}", values[0], values[1]
 
@@ -222,20 +238,18 @@ def _settings(
 def _quantities(
     claims: dict[str, dict[str, Any]], figures_of: dict[str, list[Figure | Heatmap]]
 ) -> Iterator[tuple[_Key, Quantity]]:
-    """Every measured number by kind, place and name: the evidence of claims and the measured points
-    of figures.
+    """Every measured number by kind, place and name.
+
+    These are the evidence of claims and the measured points of figures.
     """
     for name, claim in claims.items():
-        for each in claim["evidence"]:
-            yield (
-                ("claim", name, each["name"]),
-                Quantity(*(_finite(each.get(key)) for key in ("estimate", "low", "high"))),
-            )
+        for evidence in claim["evidence"]:
+            values = (_finite(evidence.get(key)) for key in ("estimate", "low", "high"))
+            yield ("claim", name, evidence["name"]), Quantity(*values)
     for study, figures in figures_of.items():
         for figure in figures:
             if isinstance(figure, Heatmap):
-                # Its cells are texts; their numbers stand in the claims or in another figure
-                continue
+                continue  # its cells are texts; their numbers are in claims or other figures
             for series in figure.series:
                 if series.role != "measured" or not (series.low or series.high):
                     continue
@@ -243,14 +257,8 @@ def _quantities(
                 for x, *values in zip(series.x, series.y, *ends):
                     quantity = Quantity(*(_finite(value) for value in values))
                     if quantity != Quantity(None):
-                        yield (
-                            (
-                                "figure",
-                                f"{study}: {figure.title}",
-                                f"{series.label}, {figure.x.label} = {x}",
-                            ),
-                            quantity,
-                        )
+                        name = f"{series.label}, {figure.x.label} = {x}"
+                        yield ("figure", f"{study}: {figure.title}", name), quantity
 
 
 def _finite(value: Any) -> float | None:
@@ -258,28 +266,21 @@ def _finite(value: Any) -> float | None:
 
 
 def _about(folder: str | os.PathLike[str], claims: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """What parts this run from another: where it is, its scale and seed, device, version and
-    commit.
-    """
+    """What distinguishes a run: its folder, scale, seed, device, version and commit."""
     run = next(iter(read_manifest(folder)), {})
     versions = run.get("versions") if isinstance(run, dict) else None
-    told = {
+
+    def of_claims(key: str) -> str:
+        values = (claim.get(key) for claim in claims.values())
+        return ", ".join(dict.fromkeys(str(value) for value in values if value is not None))
+
+    about = {
         "folder": str(folder),
-        "scale": ", ".join(
-            dict.fromkeys(
-                str(claim.get("scale"))
-                for claim in claims.values()
-                if claim.get("scale") is not None
-            )
-        ),
-        "seed": ", ".join(
-            dict.fromkeys(
-                str(claim.get("seed")) for claim in claims.values() if claim.get("seed") is not None
-            )
-        ),
+        "scale": of_claims("scale"),
+        "seed": of_claims("seed"),
         "device": run.get("device"),
         "version": versions.get("separatrix") if isinstance(versions, dict) else None,
         "commit": run.get("commit"),
         "finished all trials": {"True": "yes", "False": "no"}.get(str(run.get("complete"))),
     }
-    return {key: str(value) for key, value in told.items() if value not in (None, "")}
+    return {key: str(value) for key, value in about.items() if value not in (None, "")}

@@ -1,4 +1,4 @@
-"""What a report says, in words and in order, before it is set as HTML or Markdown."""
+"""The content of a report: its texts in their order, before they become HTML or Markdown."""
 
 import dataclasses
 import json
@@ -6,9 +6,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from separatrix.report.facts import facts_of, history_of
 from separatrix.report.figure.series import hidden_points
-from separatrix.report.numbers import NOTHING, cell, interval, number
+from separatrix.report.numbers import (
+    NOTHING,
+    cell,
+    duration,
+    interval,
+    memory,
+    number,
+    number_or_none,
+)
 from separatrix.report.read import VERDICTS, RunFiles
 from separatrix.studies import PAPERS, Figure, Heatmap
 
@@ -17,11 +24,10 @@ MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
 
 @dataclasses.dataclass(frozen=True)
 class ClaimView:
-    """A claim as a reader sees it: `effects` are pairs of what was measured and its value with
-    interval.
+    """A claim in texts.
 
-    >>> ClaimView("c-1", "lahoti.a", "lahoti", "Lahoti", "…", "", "supported", "", "", "", (), (), "", "").verdict
-    'supported'
+    `effects` are pairs of a measured quantity and its value with interval; `evidence` has the cells
+    of one table row per quantity.
     """
 
     anchor: str
@@ -33,7 +39,7 @@ class ClaimView:
     verdict: str
     reason: str
     conditions: str
-    place: str  # inside or outside the paper's conditions, in words
+    place: str  # inside or outside the paper's conditions
     effects: tuple[tuple[str, str], ...]
     evidence: tuple[tuple[str, ...], ...]
     study: str
@@ -41,19 +47,13 @@ class ClaimView:
 
     @property
     def outside(self) -> bool:
-        """Whether the experiment lay outside the paper's conditions."""
+        """Whether the experiment is outside the paper's conditions."""
         return self.place.startswith("outside")
 
 
 @dataclasses.dataclass(frozen=True)
 class FigureView:
-    """A figure with its place on the page, its file and what it cannot show; its data lie in a file
-    of the same name.
-
-    >>> from separatrix.studies import Axis
-    >>> FigureView("figure-1", "s-risk.svg", Figure("risk", "Risk", Axis("m"), Axis("risk"), ()), "").file
-    's-risk.svg'
-    """
+    """A figure with its anchor on the page, its file, and a sentence on points that it hides."""
 
     anchor: str
     file: str
@@ -62,17 +62,15 @@ class FigureView:
 
     @property
     def data_file(self) -> str:
-        """The name of the CSV file with its data."""
+        """The name of the CSV file with the figure's data."""
         return self.file.removesuffix(".svg") + ".csv"
 
 
 @dataclasses.dataclass(frozen=True)
 class TableView:
-    """A table of texts; `numeric` says which columns hold numbers, `file` is the name of the CSV
-    file with all their digits.
+    """A table of texts.
 
-    >>> TableView("Risks", ("network",), (("CNN",),), (False,)).title
-    'Risks'
+    `numeric` says which columns hold numbers; `file` names the CSV file with all their digits.
     """
 
     title: str
@@ -84,11 +82,7 @@ class TableView:
 
 @dataclasses.dataclass(frozen=True)
 class StudyView:
-    """A study: what it found and how to run it again; `conditions` are (text, place, claims).
-
-    >>> StudyView("study-1", "s", "S", "", (), (), (), (), (), (), "").name
-    's'
-    """
+    """A study: its results and how to run it again; `conditions` are (text, place, claims)."""
 
     anchor: str
     name: str
@@ -113,14 +107,14 @@ class Report:
 
     claims: tuple[ClaimView, ...]
     studies: tuple[StudyView, ...]
-    orphans: tuple[ClaimView, ...]  # claims whose study is not told
+    orphans: tuple[ClaimView, ...]  # claims without a study
     papers: tuple[tuple[str, str, str], ...]  # key, short name, citation
     facts: tuple[tuple[str, str], ...]
     history: TableView | None
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
-        """How many claims have each verdict."""
+        """The number of claims with each verdict."""
         return tuple(
             (verdict, sum(claim.verdict == verdict for claim in self.claims))
             for verdict in VERDICTS
@@ -128,79 +122,70 @@ class Report:
 
 
 def compose(files: RunFiles) -> Report:
-    """The report on a run.
-
-    >>> compose(RunFiles([], {}, {}, [])).claims
-    ()
-    """
+    """The report on a run."""
     names: set[str] = set()
     claims = tuple(_claim(plain, names) for plain in files.claims)
-    order = [
-        *dict.fromkeys(claim.study for claim in claims if claim.study in files.outcomes),
-        *files.outcomes,
-    ]
+    # Studies in the order of their claims, then studies without claims.
+    order = [*(claim.study for claim in claims if claim.study in files.outcomes), *files.outcomes]
     studies = tuple(_study(files, name, claims, names) for name in dict.fromkeys(order))
     sources = {plain["paper"]: source_of(plain) for plain in reversed(files.claims)}
     papers = tuple(
         (key, short_name(key, sources[key]), sources[key])
         for key in dict.fromkeys(claim.paper for claim in claims)
     )
-    history = (
-        table_view("All runs, the newest first", *history_of(files.runs))
-        if len(files.runs) > 1
-        else None
-    )
-    facts = facts_of(files.runs[0]) if files.runs else ()
     return Report(
-        claims,
-        studies,
-        tuple(each for each in claims if each.study not in files.outcomes),
-        papers,
-        facts,
-        history,
+        claims=claims,
+        studies=studies,
+        orphans=tuple(claim for claim in claims if claim.study not in files.outcomes),
+        papers=papers,
+        facts=facts_of(files.runs[0]) if files.runs else (),
+        history=history_of(files.runs) if len(files.runs) > 1 else None,
     )
 
 
 def source_of(claim: dict[str, Any]) -> str:
-    """The citation of a claim's paper: that of the run, or for an older run that of this package;
-    empty where neither knows it.
+    """The citation of a claim's paper, from the run or (for older runs) from this package.
 
-    >>> source_of({"paper": "mine", "source": "Notes on neighbours"}), source_of({"paper": "unheard-of"})
-    ('Notes on neighbours', '')
+    It is empty where neither has one.
+
+    >>> source_of({"paper": "mine", "source": "Notes on neighbours"})
+    'Notes on neighbours'
+    >>> source_of({"paper": "unheard-of"})
+    ''
     """
     return claim.get("source") or PAPERS.get(claim["paper"], "")
 
 
 def short_name(paper: str, source: str) -> str:
-    """A paper as one cites it in a table: the first author and the year, as far as its citation
-    tells them.
+    """A paper as a table cites it: the first author and the year, where the citation has them.
 
-    >>> short_name("lahoti", PAPERS["lahoti"]), short_name("doe", "Doe, A Title (2026)"), short_name("unheard-of", "")
-    ('Lahoti et al. 2024', 'Doe 2026', 'unheard-of')
-    >>> short_name("mine", "Notes on neighbours")
-    'Notes on neighbours'
+    >>> short_name("lahoti", PAPERS["lahoti"]), short_name("doe", "Doe, A Title (2026)")
+    ('Lahoti et al. 2024', 'Doe 2026')
+    >>> short_name("mine", "Notes on neighbours"), short_name("unheard-of", "")
+    ('Notes on neighbours', 'unheard-of')
     """
-    known = source
-    if not known:
+    if not source:
         return paper
-    year = re.findall(r"\b(?:19|20)\d\d\b", known)
-    authors = known.split(", ")
+    year = re.findall(r"\b(?:19|20)\d\d\b", source)
+    authors = source.split(", ")
     first = (
         f"{authors[0]} et al."
-        if "&" not in authors[0] and any("&" in each for each in authors[:-1])
+        if "&" not in authors[0] and any("&" in author for author in authors[:-1])
         else authors[0]
     )
     if len(authors) == 1:
         first = re.sub(r"\s*\([^()]*\)$", "", first)  # a title alone
-    preprint = re.search(r"arXiv (\d\d)", known)  # an arXiv number begins with the year
+    preprint = re.search(r"arXiv (\d\d)", source)  # an arXiv number begins with the year
     return f"{first} {year[-1] if year else f'20{preprint.group(1)}' if preprint else ''}".strip()
 
 
 def place_of(claim: dict[str, Any]) -> str:
-    """Whether the experiment lay inside the paper's conditions, in words.
+    """Whether the experiment is inside the paper's conditions, in words.
 
-    >>> place_of({"conditions_met": False, "outside": "σ = 2"}), place_of({"conditions_met": True})
-    ("outside the paper's conditions: σ = 2", 'inside')
+    >>> place_of({"conditions_met": True})
+    'inside'
+    >>> place_of({"conditions_met": False, "outside": "σ = 2"})
+    "outside the paper's conditions: σ = 2"
     """
     if claim.get("conditions_met") is None:
         return "not known"
@@ -214,7 +199,7 @@ def place_of(claim: dict[str, Any]) -> str:
 def table_view(
     title: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]], file: str = ""
 ) -> TableView:
-    """A table with its numbers set for reading.
+    """A table with its numbers written for readers.
 
     >>> table_view("Risks", ["network", "risk"], [["CNN", 0.123456]]).rows
     (('CNN', '0.1235'),)
@@ -229,17 +214,12 @@ def table_view(
         )
         for i in range(len(columns))
     )
-    return TableView(
-        title,
-        columns,
-        tuple(tuple(cell(v, c) for v, c in zip(row, columns)) for row in rows),
-        numeric,
-        file,
-    )
+    texts = tuple(tuple(cell(value, name) for value, name in zip(row, columns)) for row in rows)
+    return TableView(title, columns, texts, numeric, file)
 
 
 def slug(text: str, taken: set[str]) -> str:
-    """A name for files and anchors, unlike all those taken, to which it is added.
+    """A new name for a file or an anchor; it is added to `taken`.
 
     >>> taken = set()
     >>> slug("../Risk of <b>", taken), slug("risk of b", taken)
@@ -247,9 +227,7 @@ def slug(text: str, taken: set[str]) -> str:
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-_") or "item"
     name, count = base, 1
-    while (
-        name.lower() in taken
-    ):  # also unlike in letters' case, which some file systems do not tell apart
+    while name.lower() in taken:  # some file systems do not distinguish upper and lower case
         count += 1
         name = f"{base}-{count}"
     taken.add(name.lower())
@@ -266,7 +244,7 @@ def table_file(study: str, table: dict[str, Any], taken: set[str]) -> str:
 
 
 def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Settings as `--set` names them, with their exact values.
+    """Settings by the names that `--set` uses, with their exact values.
 
     >>> list(flattened({"task": {"noise": 0.1}, "seeds": 12}))
     [('task.noise', '0.1'), ('seeds', '12')]
@@ -282,27 +260,26 @@ def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str,
 
 
 def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
-    evidence = plain["evidence"]
     return ClaimView(
-        slug(f"claim-{plain['id']}", names),
-        plain["id"],
-        plain["paper"],
-        short_name(plain["paper"], source_of(plain)),
-        plain["statement"],
-        plain.get("citation") or "",
-        plain["verdict"],
-        plain.get("reason") or "",
-        plain.get("conditions") or "",
-        place_of(plain),
-        tuple((each["name"], effect(each)) for each in evidence),
-        tuple(_evidence(each) for each in evidence),
-        plain.get("study") or "",
-        plain.get("command") or "",
+        anchor=slug(f"claim-{plain['id']}", names),
+        id=plain["id"],
+        paper=plain["paper"],
+        paper_name=short_name(plain["paper"], source_of(plain)),
+        statement=plain["statement"],
+        citation=plain.get("citation") or "",
+        verdict=plain["verdict"],
+        reason=plain.get("reason") or "",
+        conditions=plain.get("conditions") or "",
+        place=place_of(plain),
+        effects=tuple((evidence["name"], effect(evidence)) for evidence in plain["evidence"]),
+        evidence=tuple(_evidence_cells(evidence) for evidence in plain["evidence"]),
+        study=plain.get("study") or "",
+        command=plain.get("command") or "",
     )
 
 
 def effect(evidence: dict[str, Any]) -> str:
-    """What was measured, with its interval.
+    """The estimate of a piece of evidence, with its interval.
 
     >>> effect({"estimate": 0.64157, "low": 0.60805, "high": 0.68424})
     '0.642 [0.608, 0.684]'
@@ -310,19 +287,18 @@ def effect(evidence: dict[str, Any]) -> str:
     return interval(evidence.get("estimate"), evidence.get("low"), evidence.get("high"))
 
 
-def _evidence(each: dict[str, Any]) -> tuple[str, ...]:
-    level = each.get("level")
-    how = [f"{number(100 * level)} %" if level is not None else "", each.get("method") or ""]
+def _evidence_cells(evidence: dict[str, Any]) -> tuple[str, ...]:
+    level = evidence.get("level")
+    level_text = f"{number(100 * level)} %" if level is not None else ""
     baselines = "; ".join(
-        f"{name} {number(value)}" for name, value in (each.get("baselines") or {}).items()
+        f"{name} {number(value)}" for name, value in (evidence.get("baselines") or {}).items()
     )
-    reference = each.get("reference")
     return (
-        each["name"],
-        effect(each),
-        number(each.get("count")),
-        " ".join(part for part in how if part) or NOTHING,
-        NOTHING if reference is None else number(reference),
+        evidence["name"],
+        effect(evidence),
+        number(evidence.get("count")),
+        " ".join(part for part in (level_text, evidence.get("method")) if part) or NOTHING,
+        number(evidence.get("reference")),
         baselines or NOTHING,
     )
 
@@ -336,7 +312,8 @@ def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set
     figures = []
     for figure in files.figures[name]:
         hidden = "; ".join(
-            f"{label} {some} of {of} points" for label, (some, of) in hidden_points(figure).items()
+            f"{label} {count} of {total} points"
+            for label, (count, total) in hidden_points(figure).items()
         )
         if hidden:
             why = (
@@ -351,18 +328,89 @@ def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set
         plain.get("settings") or {}
     )
     return StudyView(
-        slug(f"study-{name}", names),
-        name,
-        plain["title"],
-        plain["summary"],
-        tuple(figures),
-        tuple(
-            table_view(each["title"], each["columns"], each["rows"], table_file(name, each, names))
-            for each in plain["tables"]
+        anchor=slug(f"study-{name}", names),
+        name=name,
+        title=plain["title"],
+        summary=plain["summary"],
+        figures=tuple(figures),
+        tables=tuple(
+            table_view(
+                table["title"], table["columns"], table["rows"], table_file(name, table, names)
+            )
+            for table in plain["tables"]
         ),
-        tuple((note["severity"], note["message"]) for note in plain["notes"]),
-        own,
-        tuple((conditions, place, tuple(group)) for (conditions, place), group in groups.items()),
-        tuple((key, value) for key, value in flattened(settings) if value != "null"),
-        plain["command"],
+        notes=tuple((note["severity"], note["message"]) for note in plain["notes"]),
+        claims=own,
+        conditions=tuple((*key, tuple(group)) for key, group in groups.items()),
+        settings=tuple((key, value) for key, value in flattened(settings) if value != "null"),
+        command=plain["command"],
     )
+
+
+def facts_of(run: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The facts of one run in the manifest, as names and texts; unknown ones are left out.
+
+    >>> facts_of({"device": "x86_64", "workers": 2, "wall_seconds": 75.2})
+    (('device', 'x86_64, 2 workers'), ('whole time', '1 min 15 s'))
+    """
+    workers = number_or_none(run.get("workers"))
+    device = cell(run.get("device"))
+    if workers:
+        device += f", {number(workers)} {'worker' if workers == 1 else 'workers'}"
+    versions = run.get("versions")
+
+    def count(key: str) -> str:
+        return number(number_or_none(run.get(key)))
+
+    def time(key: str) -> str:
+        return duration(number_or_none(run.get(key)))
+
+    facts = [
+        ("command", cell(run.get("command") or None)),
+        ("started", cell(run.get("started"))),
+        ("device", device),
+        ("platform", cell(run.get("platform"))),
+        ("precision", cell(run.get("precision"))),
+        ("flags", cell(run.get("flags") or None)),
+        ("trials run", count("trials_run")),
+        ("whole time", time("wall_seconds")),
+        ("time compiling", time("compile_seconds")),
+        ("time in compiled programs", time("run_seconds")),
+        ("programs compiled", count("programs_compiled")),
+        ("programs with kernels", number(number_or_none(run.get("programs_with_kernels")) or None)),
+        ("peak memory", memory(number_or_none(run.get("peak_memory_bytes")))),
+        ("finished all trials", cell(run.get("complete"))),
+        ("versions", cell(versions) if isinstance(versions, dict) and versions else NOTHING),
+        ("commit", cell(run.get("commit") or None)),
+    ]
+    notes = run.get("notes")
+    facts += [
+        (cell(note.get("severity")), cell(note.get("message")))
+        for note in (notes if isinstance(notes, list) else [])
+        if isinstance(note, dict)
+    ]
+    return tuple((name, text) for name, text in facts if text != NOTHING)
+
+
+def history_of(runs: list[dict[str, Any]]) -> TableView:
+    """A table of all runs of a folder.
+
+    >>> history_of([{"command": "separatrix verify", "trials_run": 36}]).rows[0][1:3]
+    ('separatrix verify', '36')
+    """
+    rows = []
+    for run in runs:
+        versions = run.get("versions")
+        rows.append(
+            (
+                run.get("started"),
+                run.get("command"),
+                number_or_none(run.get("trials_run")),
+                number_or_none(run.get("programs_compiled")),
+                duration(number_or_none(run.get("wall_seconds"))),
+                run.get("complete"),
+                versions.get("separatrix") if isinstance(versions, dict) else None,
+            )
+        )
+    columns = ("started", "command", "trials", "programs", "time", "whole", "separatrix")
+    return table_view("All runs, the newest first", columns, rows)

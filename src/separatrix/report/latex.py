@@ -7,7 +7,7 @@ from typing import Any
 
 from separatrix.report.content import effect, place_of, short_name, source_of
 
-SHOWN = 3
+MOST_EFFECTS = 3  # per claim
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -24,8 +24,8 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': "''",
 }
-_NAMES = """alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon varphi chi psi omega
-    Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
+_NAMES = """alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma
+    tau upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"""
 _GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ", _NAMES.split(), strict=True))
 _MATH = {
     "−": "-",
@@ -88,18 +88,19 @@ _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)
 _RUNS = re.compile(f"([{''.join(_RAISED)}]+)|([{''.join(_LOWERED)}]+)")
 
 
-# Accents that every LaTeX can set, and letters beside them.
+# Accents and letters that every LaTeX engine can set.
 _ACCENTS = set("\u0300\u0301\u0302\u0303\u0308\u030a\u030c\u0327")
 _LETTERS = set("ßæøåœÆØÅŒłŁ")
 _UNICODE = (
     r"\providecommand{\sxunicode}[2]{\ifdefined\Umathcode#1\else[U+#2]\fi}"
-    " % a character that only engines which read Unicode can set"
+    " % a character that only Unicode engines can set"
 )
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX shows as it is, on one line; characters that pdfLaTeX cannot set stay for
-    engines that can (by `\\sxunicode`).
+    """Text escaped for LaTeX, on one line.
+
+    Characters that pdfLaTeX cannot set are kept for engines that can, through `\\sxunicode`.
 
     >>> latex("50 % of σ_1 ≤ 1.4×10⁻⁷")
     '50 \\\\% of $\\\\sigma $\\\\_1 $\\\\le $ 1.4$\\\\times $10$^{-7}$'
@@ -107,35 +108,36 @@ def latex(text: str) -> str:
 
     def runs(match: re.Match[str]) -> str:
         table, sign = (_RAISED, "^") if match.group(1) else (_LOWERED, "_")
-        return f"\0{sign}{''.join(table[each] for each in match.group())}\0"
+        return f"\0{sign}{''.join(table[digit] for digit in match.group())}\0"
 
     pieces = _RUNS.sub(runs, " ".join(text.replace("\0", "").split())).split("\0")
     out = []
     for index, piece in enumerate(pieces):
-        if index % 2:  # what stands high or low
+        if index % 2:  # a superscript or subscript
             out.append(f"${piece[0]}{{{piece[1:]}}}$")
         else:
-            out += [_character(each) for each in piece]
+            out += [_character(character) for character in piece]
     return "".join(out)
 
 
-def _character(each: str) -> str:
-    if each in _MATH:
-        return f"${_MATH[each]}$"
-    known = _SPECIAL.get(each) or _PLAIN.get(each)
-    if known or " " <= each <= "~" or each in _LETTERS:
-        return known or each
-    if unicodedata.category(each).startswith("C"):  # controls: no engine sets them
-        return f"[U+{ord(each):04X}]"
-    parts = unicodedata.normalize("NFD", each)
+def _character(character: str) -> str:
+    if character in _MATH:
+        return f"${_MATH[character]}$"
+    known = _SPECIAL.get(character) or _PLAIN.get(character)
+    if known or " " <= character <= "~" or character in _LETTERS:
+        return known or character
+    if unicodedata.category(character).startswith("C"):  # no engine sets control characters
+        return f"[U+{ord(character):04X}]"
+    parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
-        return each
-    return f"\\sxunicode{{{each}}}{{{ord(each):04X}}}"
+        return character
+    return f"\\sxunicode{{{character}}}{{{ord(character):04X}}}"
 
 
 def claims_table(claims: Iterable[dict[str, Any]]) -> str:
-    """A `longtable` of all claims: paper, sentence, verdict, effects with intervals. It needs the
-    packages booktabs and longtable.
+    """A `longtable` of all claims: paper, sentence, verdict, effects with intervals.
+
+    It needs the packages booktabs and longtable.
 
     >>> print(claims_table([]).splitlines()[2])
     \\begin{longtable}{p{0.15\\linewidth}p{0.32\\linewidth}lp{0.25\\linewidth}}
@@ -145,14 +147,15 @@ def claims_table(claims: Iterable[dict[str, Any]]) -> str:
         _UNICODE,
         r"\begin{longtable}{p{0.15\linewidth}p{0.32\linewidth}lp{0.25\linewidth}}",
         r"\toprule",
-        r"Paper & Claim & Verdict & \raggedright Effect [95\,\% interval unless stated otherwise] \tabularnewline",
+        r"Paper & Claim & Verdict & "
+        r"\raggedright Effect [95\,\% interval unless stated otherwise] \tabularnewline",
         r"\midrule",
         r"\endhead",
     ]
     for claim in claims:
         effects = [
-            f"{latex(each['name'])}: {latex(effect(each))}{_level(each)}"
-            for each in claim["evidence"][:SHOWN]
+            f"{latex(evidence['name'])}: {latex(effect(evidence))}{_level(evidence)}"
+            for evidence in claim["evidence"][:MOST_EFFECTS]
         ]
         more = len(claim["evidence"]) - len(effects)
         effects += [f"and {more} more"] if more else []
@@ -176,7 +179,8 @@ def claims_table(claims: Iterable[dict[str, Any]]) -> str:
         lines.append(f"{' & '.join(cells)} \\tabularnewline")
     lines += [
         r"\bottomrule",
-        r"\multicolumn{4}{l}{\footnotesize $^{\ast}$ measured outside the paper's conditions; $^{\circ}$ whether inside is not known}",
+        r"\multicolumn{4}{l}{\footnotesize $^{\ast}$ measured outside the paper's conditions; "
+        r"$^{\circ}$ whether inside is not known}",
         r"\end{longtable}",
     ]
     return "\n".join(lines) + "\n"

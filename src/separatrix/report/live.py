@@ -1,4 +1,4 @@
-"""A run while it goes on: what its folder tells, read and never written."""
+"""A run while it goes on, as its folder shows it; nothing is ever written there."""
 
 import dataclasses
 import os
@@ -14,76 +14,177 @@ from separatrix.engine.lab import read_manifest
 from separatrix.engine.store.ledger import MARK, PART
 from separatrix.errors import SeparatrixError
 from separatrix.report.content import effect
-from separatrix.report.progress import Going, going_of
-from separatrix.report.read import read_outcomes
+from separatrix.report.numbers import interval, number_or_none
+from separatrix.report.read import read_outcomes, readable
 from separatrix.studies.live import told
 
 NETWORKS = {"shared": "CNN", "local": "LCN", "full": "FCN"}
-WINDOW = 60.0  # seconds over which the rate is taken
+WINDOW = 60.0  # seconds over which the rate is measured
 _COLUMNS = ("task.type", "network.connectivity", "status")
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
-    """A finished chunk: when it was written, and how many trials it holds by (task, network,
-    status).
+class ThresholdSearch:
+    """The search for the threshold of one cell: its interval so far and the trials it has used."""
 
-    >>> Part(0.0, Counter({("SignalTask", "CNN", "reached"): 3})).trials
-    3
+    study: str
+    what: str
+    cell: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    trials: int
+    settled: bool
+
+    @property
+    def text(self) -> str:
+        """The threshold with its interval, or the bound that is known."""
+        known = any(value is not None for value in (self.estimate, self.low, self.high))
+        return interval(self.estimate, self.low, self.high) if known else "nothing known yet"
+
+
+@dataclasses.dataclass(frozen=True)
+class RunProgress:
+    """What a run reports of itself: its studies, the current one and its sweep, its thresholds.
+
+    `done` and `total` count the trials of the current sweep, which `what` names.
     """
+
+    studies: tuple[str, ...] = ()
+    study: str = ""
+    what: str = ""
+    done: int = 0
+    total: int = 0
+    ended: bool = True
+    searches: tuple[ThresholdSearch, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "going": {
+                "studies": list(self.studies),
+                "study": self.study,
+                "what": self.what,
+                "done": self.done,
+                "total": self.total,
+                "ended": self.ended,
+            },
+            "thresholds": [
+                dataclasses.asdict(search) | {"text": search.text} for search in self.searches
+            ],
+        }
+
+
+def progress_from(plain: dict[str, Any]) -> RunProgress:
+    """The progress that a run's file describes; parts of an unexpected kind are ignored.
+
+    >>> row = {"cell": "CNN", "estimate": 41.0, "low": 30.0, "high": 55.0, "trials": 96}
+    >>> thresholds = {"signal": {"thresholds": [row, "nonsense"]}}
+    >>> progress_from({"study": "signal", "done": "?", "thresholds": thresholds}).searches[0].text
+    '41 [30, 55]'
+    """
+    plain = readable(plain)
+    searches = []
+    for study, rows_by_name in _dict(plain.get("thresholds")).items():
+        for what, rows in _dict(rows_by_name).items():
+            searches += [
+                ThresholdSearch(
+                    study=study,
+                    what=what,
+                    cell=str(row.get("cell") or ""),
+                    estimate=number_or_none(row.get("estimate")),
+                    low=number_or_none(row.get("low")),
+                    high=number_or_none(row.get("high")),
+                    trials=_count(row.get("trials")),
+                    settled=row.get("settled") is True,
+                )
+                for row in (rows if isinstance(rows, list) else [])
+                if isinstance(row, dict)
+            ]
+    studies = plain.get("studies")
+    return RunProgress(
+        studies=tuple(str(name) for name in studies) if isinstance(studies, list) else (),
+        study=str(plain.get("study") or ""),
+        what=str(plain.get("what") or ""),
+        done=_count(plain.get("done")),
+        total=_count(plain.get("total")),
+        ended=plain.get("ended") is not False,
+        searches=tuple(searches),
+    )
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return int(number_or_none(value) or 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class PartCounts:
+    """A part of the ledger: when it was written, and its trials by (task, network, status)."""
 
     written: float
     kinds: Counter[tuple[str, str, str]]
 
     @property
     def trials(self) -> int:
-        """How many trials it holds."""
+        """The number of trials."""
         return sum(self.kinds.values())
 
 
 @dataclasses.dataclass(frozen=True)
-class Snapshot:
-    """What a run's folder tells at one moment; `now` is when it was looked at, in seconds since
-    1970.
+class StudyResults:
+    """A finished study: how many claims have each verdict, and (claim, quantity, effect)."""
 
-    >>> Snapshot(100.0, (Part(90.0, Counter({("SignalTask", "CNN", "reached"): 30})),), 0, 0, (), ()).rate
+    name: str
+    verdicts: dict[str, int]
+    effects: tuple[tuple[str, str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """The state of a run's folder at the time `now`, in seconds since 1970.
+
+    >>> part = PartCounts(90.0, Counter({("SignalTask", "CNN", "reached"): 30}))
+    >>> Snapshot(100.0, (part,), 0, 0, (), ()).rate
     0.5
     """
 
     now: float
-    parts: tuple[Part, ...]
+    parts: tuple[PartCounts, ...]
     unreadable: int
     calculations: int
-    studies: tuple[
-        tuple[str, dict[str, int], tuple[tuple[str, str, str], ...]], ...
-    ]  # name, verdicts, (claim, quantity, effect)
+    studies: tuple[StudyResults, ...]
     runs: tuple[dict[str, Any], ...]
-    going: Going = dataclasses.field(default_factory=Going)  # what the run itself tells
+    progress: RunProgress = dataclasses.field(default_factory=RunProgress)
 
     @property
     def trials(self) -> int:
-        """How many trials are finished."""
+        """The number of finished trials."""
         return sum(part.trials for part in self.parts)
 
     @property
     def rate(self) -> float:
-        """Trials a second over the last minute."""
+        """Trials per second over the last minute."""
         return sum(part.trials for part in self.parts if self.now - part.written <= WINDOW) / WINDOW
 
     @property
     def idle(self) -> float | None:
-        """Seconds since the last finished chunk; None before the first."""
+        """Seconds since the last part was written; None before the first."""
         return max(0.0, self.now - max(part.written for part in self.parts)) if self.parts else None
 
     @property
     def kinds(self) -> list[tuple[str, str, int, dict[str, int]]]:
-        """For each task and network: how many trials, and how they ended."""
+        """For each task and network: the number of trials, and the number by status."""
         total: Counter[tuple[str, str, str]] = sum((part.kinds for part in self.parts), Counter())
         grouped: dict[tuple[str, str], dict[str, int]] = {}
         for (task, network, status), count in sorted(total.items()):
             grouped.setdefault((task, network), {})[status] = count
         return [
-            (task, network, sum(ends.values()), ends) for (task, network), ends in grouped.items()
+            (task, network, sum(counts.values()), counts)
+            for (task, network), counts in grouped.items()
         ]
 
     def plain(self) -> dict[str, Any]:
@@ -96,94 +197,101 @@ class Snapshot:
             "unreadable_parts": self.unreadable,
             "calculations": self.calculations,
             "kinds": [
-                {"task": task, "network": network, "trials": count, "status": ends}
-                for task, network, count, ends in self.kinds
+                {"task": task, "network": network, "trials": count, "status": counts}
+                for task, network, count, counts in self.kinds
             ],
             "studies": [
                 {
-                    "study": name,
-                    "verdicts": verdicts,
-                    "effects": [{"claim": a, "quantity": b, "effect": c} for a, b, c in effects],
+                    "study": study.name,
+                    "verdicts": study.verdicts,
+                    "effects": [
+                        {"claim": claim, "quantity": quantity, "effect": text}
+                        for claim, quantity, text in study.effects
+                    ],
                 }
-                for name, verdicts, effects in self.studies
+                for study in self.studies
             ],
             "runs_finished": len(self.runs),
-            **self.going.plain(),
+            **self.progress.plain(),
         }
 
 
 @dataclasses.dataclass
 class Watcher:
-    """Looks at a run's folder again and again; parts never change, so each is read once.
+    """Looks at the folder of a run, as often as asked.
+
+    Parts of the ledger never change, so each is read once.
+
+    Args:
+      folder: the folder of a run, which may still be running.
+
+    Raises:
+      SeparatrixError: where there is no run in the folder.
 
     >>> import tempfile
     >>> from separatrix.engine.store.ledger import Ledger
     >>> folder = tempfile.mkdtemp()
-    >>> Ledger.open(folder).write([{"trial": "a" * 32, "task.type": "SignalTask", "network.connectivity": "shared", "status": "reached"}])
+    >>> row = {"task.type": "SignalTask", "network.connectivity": "shared", "status": "reached"}
+    >>> Ledger.open(folder).write([{"trial": "a" * 32} | row])
     >>> Watcher(folder).look().kinds
     [('SignalTask', 'CNN', 1, {'reached': 1})]
     """
 
     folder: str | os.PathLike[str]
-    _parts: dict[str, Part] = dataclasses.field(default_factory=dict, init=False)
-    _outcomes: tuple[Any, tuple[Any, ...]] = dataclasses.field(default=(None, ()), init=False)
+    _parts: dict[str, PartCounts] = dataclasses.field(default_factory=dict, init=False)
+    # The times and sizes of the outcomes' files when they were read, and the results in them
+    _outcomes: tuple[Any, tuple[StudyResults, ...]] = dataclasses.field(
+        default=(None, ()), init=False
+    )
 
     def __post_init__(self):
         path = Path(self.folder)
         if not (path / MARK).is_file():
             raise SeparatrixError(
-                f"{path} is not a folder of results; start `separatrix run STUDY --out {path}` and watch it then"
+                f"{path} is not a folder of results; start `separatrix run STUDY --out {path}` "
+                "and watch it then"
             )
 
     def look(self, now: float | None = None) -> Snapshot:
-        """What the folder tells now."""
+        """The state of the folder.
+
+        Args:
+          now: the time of the look, in seconds since 1970; the clock's by default.
+        """
         folder = Path(self.folder)
-        unreadable = 0
-        listed = _listed(folder / "ledger")
-        there = set(listed)
-        self._parts = {
-            name: part for name, part in self._parts.items() if name in there
-        }  # others were packed into larger ones
-        for file in listed:
-            if PART.fullmatch(file) and file not in self._parts:
-                part = _part(folder / "ledger" / file)
-                if part is None:
-                    unreadable += 1
-                else:
-                    self._parts[file] = part
+        files = [name for name in _listed(folder / "ledger") if PART.fullmatch(name)]
+        parts = {
+            name: self._parts.get(name) or _read_part(folder / "ledger" / name) for name in files
+        }
+        # Parts that were merged into larger ones are forgotten; unreadable ones are tried again.
+        self._parts = {name: part for name, part in parts.items() if part is not None}
         calculations = sum(
             name.endswith(".json") and not name.startswith(".")
             for name in _listed(folder / "calculations")
         )
         return Snapshot(
-            time.time() if now is None else now,
-            tuple(self._parts.values()),
-            unreadable,
-            calculations,
-            self._studies(),
-            tuple(read_manifest(folder)),
-            going_of(told(folder)),
+            now=time.time() if now is None else now,
+            parts=tuple(self._parts.values()),
+            unreadable=len(parts) - len(self._parts),
+            calculations=calculations,
+            studies=self._studies(),
+            runs=tuple(read_manifest(folder)),
+            progress=progress_from(told(folder)),
         )
 
-    def _studies(self) -> tuple[Any, ...]:
-        """What finished studies found; their files, which may be large, are read only when one has
-        changed.
-        """
+    def _studies(self) -> tuple[StudyResults, ...]:
+        """The results of finished studies; their files are read only when one has changed."""
         folder = Path(self.folder) / "outcomes"
         state = [
-            (name, _changed(folder / name)) for name in _listed(folder) if name.endswith(".json")
+            (name, _file_state(folder / name)) for name in _listed(folder) if name.endswith(".json")
         ]
         if state != self._outcomes[0]:
             try:
                 outcomes = read_outcomes(self.folder)[0]
-            except (
-                SeparatrixError
-            ):  # damaged: the report will say so; here what can be read is shown
+            except SeparatrixError:  # the report names the damaged file; the rest is shown here
                 outcomes = {}
-            self._outcomes = (
-                state,
-                tuple((name, *_told(outcome)) for name, outcome in outcomes.items()),
-            )
+            results = tuple(_results_of(name, outcome) for name, outcome in outcomes.items())
+            self._outcomes = (state, results)
         return self._outcomes[1]
 
 
@@ -194,8 +302,8 @@ def _listed(folder: Path) -> list[str]:
         return []
 
 
-def _changed(file: Path) -> tuple[int, int] | None:
-    """What tells whether a file is the one seen before; None where it has gone."""
+def _file_state(file: Path) -> tuple[int, int] | None:
+    """The time and size of a file, which change with its content; None where it is gone."""
     try:
         stat = file.stat()
     except OSError:
@@ -203,10 +311,8 @@ def _changed(file: Path) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _part(file: Path) -> Part | None:
-    """The counts of a part; None where it cannot be read (now: it may be set aside or repaired at
-    any time).
-    """
+def _read_part(file: Path) -> PartCounts | None:
+    """The counts of a part; None while it cannot be read (it may be moved or repaired any time)."""
     try:
         reader = pq.ParquetFile(file)
         columns = [name for name in _COLUMNS if name in reader.schema_arrow.names]
@@ -218,22 +324,20 @@ def _part(file: Path) -> Part | None:
         written = file.stat().st_mtime
     except (OSError, pa.ArrowException, ValueError):
         return None
-    return Part(
-        written,
-        Counter(
-            (str(task), NETWORKS.get(str(network), str(network)), str(end))
-            for task, network, end in zip(*cells)
-        ),
+    kinds = Counter(
+        (str(task), NETWORKS.get(str(network), str(network)), str(status))
+        for task, network, status in zip(*cells)
     )
+    return PartCounts(written, kinds)
 
 
-def _told(outcome: dict[str, Any]) -> tuple[dict[str, int], tuple[tuple[str, str, str], ...]]:
-    findings = [each for each in outcome.get("findings") or [] if isinstance(each, dict)]
-    verdicts = Counter(str(each.get("verdict")) for each in findings)
-    effects = [
-        (str(finding.get("id")), str(each.get("name")), effect(each))
+def _results_of(name: str, outcome: dict[str, Any]) -> StudyResults:
+    findings = [finding for finding in outcome.get("findings") or [] if isinstance(finding, dict)]
+    verdicts = Counter(str(finding.get("verdict")) for finding in findings)
+    effects = tuple(
+        (str(finding.get("id")), str(evidence.get("name")), effect(evidence))
         for finding in findings
-        for each in (finding.get("evidence") or [])[:1]
-        if isinstance(each, dict)
-    ]
-    return dict(sorted(verdicts.items())), tuple(effects)
+        for evidence in (finding.get("evidence") or [])[:1]
+        if isinstance(evidence, dict)
+    )
+    return StudyResults(name, dict(sorted(verdicts.items())), effects)

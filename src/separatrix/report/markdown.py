@@ -1,4 +1,4 @@
-"""The report's Markdown twin: the same content for places that show Markdown."""
+"""The report as Markdown: the same content as the page."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]|$~])|(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no HTML, on one line.
+    """Text escaped for Markdown, on one line: no markup, no HTML.
 
     >>> plain("a|b <script> *c* snake_case")
     'a\\\\|b &lt;script&gt; \\\\*c\\\\* snake_case'
@@ -23,7 +23,7 @@ def plain(text: str) -> str:
 
 
 def code(text: str, table: bool = False) -> str:
-    """Text as code, whatever backticks it holds; inside a table a bar must be escaped too.
+    """Text as code, whatever backticks it contains; in a table, bars are escaped too.
 
     >>> code("a`b"), code("a|b", table=True)
     ('`` a`b ``', '`a\\\\|b`')
@@ -79,14 +79,14 @@ def markdown_page(report: Report) -> str:
             *(f"- {plain(name)}: {plain(text)}" for name, text in report.facts),
         ]
         if report.history:
-            lines += _data(report.history)
+            lines += _data_table(report.history)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _effects(claim: ClaimView) -> str:
-    told = [f"{plain(name)}: {plain(text)}" for name, text in claim.effects[:3]]
-    more = len(claim.effects) - len(told)
-    return "<br>".join([*told, *([f"and {more} more"] if more else [])]) or "—"
+    effects = [f"{plain(name)}: {plain(text)}" for name, text in claim.effects[:3]]
+    more = len(claim.effects) - len(effects)
+    return "<br>".join([*effects, *([f"and {more} more"] if more else [])]) or "—"
 
 
 def _study(study: StudyView) -> list[str]:
@@ -104,7 +104,7 @@ def _study(study: StudyView) -> list[str]:
         caption = " ".join(part for part in (view.figure.caption, view.hidden) if part)
         lines += ["", plain(caption)] if caption else []
     for table in study.tables:
-        lines += _data(table)
+        lines += _data_table(table)
     if study.notes:
         lines += [
             "",
@@ -123,15 +123,15 @@ def _study(study: StudyView) -> list[str]:
         ]
         for conditions, place, claims in study.conditions:
             links = ", ".join(f"[{code(claim.id)}](#{claim.anchor})" for claim in claims)
-            said = plain(conditions or "The paper states no conditions")
-            lines.append(f"- {said} — the experiment: **{plain(place)}** (for {links})")
+            sentence = plain(conditions or "The paper states no conditions")
+            lines.append(f"- {sentence} — the experiment: **{plain(place)}** (for {links})")
     lines += [
         "",
         "### Settings and command",
         "",
         *(f"- {plain(key)}: {code(value)}" for key, value in study.settings),
     ]
-    return [*lines, "", *_block(study.command)]
+    return [*lines, "", *_code_block(study.command)]
 
 
 def _claims(claims: Iterable[ClaimView]) -> list[str]:
@@ -153,7 +153,7 @@ def _claims(claims: Iterable[ClaimView]) -> list[str]:
             lines += [
                 "",
                 *_table(
-                    EVIDENCE_COLUMNS, ([plain(each) for each in row] for row in claim.evidence)
+                    EVIDENCE_COLUMNS, ([plain(text) for text in row] for row in claim.evidence)
                 ),
             ]
         else:
@@ -161,13 +161,13 @@ def _claims(claims: Iterable[ClaimView]) -> list[str]:
     return lines
 
 
-def _data(table: TableView) -> list[str]:
+def _data_table(table: TableView) -> list[str]:
     rows = ([plain(value) for value in row] for row in table.rows)
     return [
         "",
         f"**{plain(table.title)}**",
         "",
-        *_table([plain(each) for each in table.columns], rows, table.numeric),
+        *_table([plain(name) for name in table.columns], rows, table.numeric),
     ]
 
 
@@ -180,6 +180,6 @@ def _table(
     return ["| " + " | ".join(cells) + " |" for cells in (columns, rule, *rows)] + [""]
 
 
-def _block(text: str) -> list[str]:
+def _code_block(text: str) -> list[str]:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     return [f"{fence}sh", text, fence]

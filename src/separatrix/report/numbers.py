@@ -1,4 +1,4 @@
-"""Numbers as people read them: few digits, and as many more as an interval needs to be seen."""
+"""Numbers for readers: few digits, and more where an interval needs them."""
 
 import math
 import re
@@ -11,10 +11,15 @@ _PROBABILITY = re.compile(r"(^|[\s(])p([ -]?values?)?($|[\s)])", re.IGNORECASE)
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with a few significant digits; integers in full, numbers just below one with what
-    parts them from one.
+    """A number with a few significant digits, as text.
 
-    >>> [number(each) for each in (0.64157, 1000.0, 12345, 0.9998980, 1.4441e-07, -0.25, None)]
+    Integers have all their digits; numbers just below 1 have enough digits to differ from 1.
+
+    Args:
+      value: the number; None, NaN and infinity give a dash.
+      digits: how many significant digits.
+
+    >>> [number(value) for value in (0.64157, 1000.0, 12345, 0.9998980, 1.4441e-07, -0.25, None)]
     ['0.6416', '1000', '12,345', '0.9999', '1.44×10⁻⁷', '−0.25', '—']
     """
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -28,21 +33,26 @@ def number(value: float | None, digits: int = 4) -> str:
     if whole:
         return _signed(_grouped(f"{int(size)}"), value)
     decimals = max(0, digits - 1 - math.floor(math.log10(size)))
-    if 0.9 < size < 1:  # an accuracy of 0.99987 is not "1": keep two digits of what is missing
+    if 0.9 < size < 1:  # an accuracy of 0.99987 is not "1": two digits of 1 - size
         decimals = min(6, max(decimals, 1 - math.floor(math.log10(1 - size))))
     return _signed(_grouped(_stripped(f"{size:.{decimals}f}")), value)
 
 
 def interval(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
-    """An estimate with its interval; with bounds alone, what they say.
+    """An estimate with its interval, as text; without an estimate, the bounds in words.
+
+    Args:
+      estimate: the estimate, if there is one.
+      low: the lower end; None if it is open.
+      high: the upper end; None if it is open.
 
     >>> interval(0.64157, 0.60805, 0.68424), interval(240, 131, 522), interval(0.0, 0.0, 0.0)
     ('0.642 [0.608, 0.684]', '240 [131, 522]', '0 [0, 0]')
     >>> interval(None, low=4096), interval(None, None, 64), interval(0.5), interval(None)
     ('at least 4096', 'at most 64', '0.5', 'not measured')
     """
-    estimate, low, high = (_finite(each) for each in (estimate, low, high))
-    write = _writer([each for each in (estimate, low, high) if each is not None])
+    estimate, low, high = (_finite(value) for value in (estimate, low, high))
+    write = _writer([value for value in (estimate, low, high) if value is not None])
     if estimate is None:
         if low is not None and high is not None:
             return f"between {write(low)} and {write(high)}"
@@ -56,7 +66,7 @@ def interval(estimate: float | None, low: float | None = None, high: float | Non
 
 
 def probability(value: float | None) -> str:
-    """A p-value: below a thousandth only that it is.
+    """A p-value; below a thousandth, the text says no more than that.
 
     >>> probability(0.0312), probability(1e-12), probability(None)
     ('0.031', '<0.001', '—')
@@ -79,14 +89,14 @@ def cell(value: Any, column: str = "") -> str:
     if isinstance(value, int | float):
         return probability(value) if _PROBABILITY.search(column) else number(value)
     if isinstance(value, list | tuple):
-        return ", ".join(cell(each, column) for each in value)
+        return ", ".join(cell(item, column) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{key} {cell(each, str(key))}" for key, each in value.items())
+        return ", ".join(f"{key} {cell(item, str(key))}" for key, item in value.items())
     return str(value)
 
 
 def duration(seconds: float | None) -> str:
-    """A time as people say it.
+    """A measured time, as text.
 
     >>> duration(0.0312), duration(75.2), duration(7384), duration(None)
     ('0.031 s', '1 min 15 s', '2 h 3 min', '—')
@@ -102,7 +112,7 @@ def duration(seconds: float | None) -> str:
 
 
 def memory(size: float | None) -> str:
-    """A number of bytes.
+    """A number of bytes, as text.
 
     >>> memory(1536 * 1024**2), memory(12), memory(None)
     ('1.5 GiB', '12 bytes', '—')
@@ -116,10 +126,12 @@ def memory(size: float | None) -> str:
 
 
 def tick(value: float, powers: bool = False) -> str:
-    """A label of a logarithmic axis, in full or as a power of ten.
+    """A tick's label on a logarithmic axis, in full or as a power of ten.
 
-    >>> [tick(each) for each in (0.001, 1.0, 1000.0)], [tick(each, powers=True) for each in (1e-7, 1.0, 2e6)]
-    (['0.001', '1', '1000'], ['10⁻⁷', '1', '2×10⁶'])
+    >>> [tick(value) for value in (0.001, 1.0, 1000.0)]
+    ['0.001', '1', '1000']
+    >>> [tick(value, powers=True) for value in (1e-7, 1.0, 2e6)]
+    ['10⁻⁷', '1', '2×10⁶']
     """
     if not powers:
         return _grouped(_stripped(f"{value:.6f}"))
@@ -129,27 +141,37 @@ def tick(value: float, powers: bool = False) -> str:
     return text[2:] if text.startswith("1×") else text
 
 
+def number_or_none(value: Any) -> float | None:
+    """The value if it is a number, which a file of somebody else's need not hold.
+
+    >>> number_or_none(3), number_or_none("3"), number_or_none(True)
+    (3, None, None)
+    """
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
 def _writer(values: list[float]) -> Any:
-    """How to write the numbers of one interval: all with the same decimals where they are of one
-    size.
+    """A function that writes the numbers of one interval.
+
+    All have the same number of decimals where their sizes are similar.
     """
-    sizes = [abs(each) for each in values if each != 0]
-    alike = len(set(values)) < 2 or all(float(each).is_integer() for each in values)
+    sizes = [abs(value) for value in values if value != 0]
+    alike = len(set(values)) < 2 or all(float(value).is_integer() for value in values)
     if alike or max(sizes) >= 1e6 or max(sizes) < 1e-4:
         return lambda value: number(value, 3)
     if (
-        len({each > 0 for each in values}) == 1
+        len({value > 0 for value in values}) == 1
         and len(sizes) == len(values)
         and max(sizes) > 10 * min(sizes)
     ):
         return lambda value: number(value, 3)
     width = max(values) - min(values)
     exponent = math.floor(math.log10(width))
-    # An interval is seen when its width has one digit, or two if the first of them is small.
+    # The width of the interval shows with one digit, or with two if the first one is small.
     needed = -exponent + (width / 10**exponent < 3)
     decimals = min(8, max(0, needed, 2 - math.floor(math.log10(max(sizes)))))
     return lambda value: _signed(_grouped(f"{abs(value):.{decimals}f}"), round(value, decimals))

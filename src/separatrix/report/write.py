@@ -1,25 +1,42 @@
-"""Writing a report: everything is made first, then each file is put in place whole."""
+"""Files of a report: the page, the evidence kept of a run, and figures and tables for a paper.
+
+Every file is composed before the first one is written, and each file is written atomically.
+"""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from separatrix.errors import ParameterError
 from separatrix.files import explain_os_errors, write_bytes
-from separatrix.report.content import Report, compose
+from separatrix.report.content import FigureView, Report, compose
 from separatrix.report.figure.cache import drawings_of
 from separatrix.report.figure.data import csv_of, data_of, table_csv
+from separatrix.report.figure.draw import FORMATS, Drawing, save
 from separatrix.report.html import html_page
+from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
-    """Write `report/index.html` and `report/report.md` into a run folder; the path of the page.
+    """Write the report of a run into the folder `report/` of the run.
 
-    The page is whole by itself; beside it lie its figures as SVG and the data of figures and tables
-    as CSV. The same claims, outcomes and manifest give the same bytes.
+    `index.html` needs no other file. Beside it are `report.md`, the figures as SVG in `figures/`,
+    and the data of figures and tables as CSV in `data/`. The same claims, outcomes and manifest
+    give the same bytes.
 
-    >>> import json, tempfile
+    Args:
+      folder: the folder of a run, as `Lab` or `separatrix run --out` makes it.
+
+    Returns:
+      The path of `index.html`.
+
+    Raises:
+      SeparatrixError: where the folder holds no run or a damaged one, or cannot be written.
+
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "claims.json").write_text("[]")
     >>> write_report(folder).relative_to(folder).as_posix()
@@ -27,50 +44,148 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
     """
     run = read_run(folder)
     report = compose(run)
-    views = [view for study in report.studies for view in study.figures]
-    drawn = drawings_of(
-        {view.anchor: (view.figure, f"f{index}-") for index, view in enumerate(views)}
-    )
-    page = html_page(report, drawn)
+    drawings = _drawings(report)
     target = Path(folder) / "report"
-    files = {target / "figures" / view.file: drawn[view.anchor].alone.encode() for view in views}
-    files |= {
-        target / "data" / name: text.encode() for name, text in data_files(run, report).items()
+    files: dict[Path, str] = {
+        target / "figures" / view.file: drawings[view.anchor].alone for view in _figures(report)
     }
-    # The page last: who sees it finds all that it stands for.
+    files |= {target / "data" / name: text for name, text in data_files(run, report).items()}
+    # The page comes last, so that a reader who sees it finds everything that it refers to.
     files |= {
-        target / "report.md": markdown_page(report).encode(),
-        target / "index.html": page.encode(),
+        target / "report.md": markdown_page(report),
+        target / "index.html": html_page(report, drawings),
     }
-    with explain_os_errors(f"make the folder {target}"):
-        for parent in sorted({path.parent for path in files}):
-            parent.mkdir(exist_ok=True)
-    for path, data in files.items():
-        write_file(path, data)
+    _write_files(target, files)
     return target / "index.html"
+
+
+def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
+    """Write the small part of a run that is worth keeping under version control.
+
+    `claims.json` and `manifest.json` are copies, `README.md` is the report as Markdown, `figures/`
+    holds SVG files and `tables/` CSV files. No part of it needs this package to be read.
+
+    Args:
+      folder: the folder of a run.
+      target: the folder to write; it is made if needed.
+
+    Returns:
+      The path of `README.md`.
+
+    Raises:
+      SeparatrixError: where the folder holds no run or a damaged one, or `target` cannot be
+        written.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "claims.json").write_text("[]")
+    >>> write_evidence(folder, folder / "kept").name
+    'README.md'
+    """
+    source, target = Path(folder), Path(target)
+    run = read_run(source)
+    report = compose(run)
+    drawings = _drawings(report)
+    files: dict[Path, bytes | str] = {
+        target / name: (source / name).read_bytes()
+        for name in ("claims.json", "manifest.json")
+        if (source / name).exists()
+    }
+    for view in _figures(report):
+        files[target / "figures" / view.file] = drawings[view.anchor].alone
+    for study, outcome in run.outcomes.items():
+        for table in outcome.get("tables", []):
+            files[target / "tables" / f"{study}-{table['name']}.csv"] = table_csv(table)
+    files[target / "README.md"] = markdown_page(report)
+    _write_files(target, files)
+    return target / "README.md"
+
+
+def write_figures(
+    folder: str | os.PathLike[str], target: str | os.PathLike[str], formats: str = "pdf,svg,png"
+) -> list[Path]:
+    """Write the figures of a run, their data as CSV, and `claims.tex` for a paper.
+
+    Args:
+      folder: the folder of a run.
+      target: the folder to write; it is made if needed.
+      formats: one or more of pdf, svg and png, separated by commas.
+
+    Returns:
+      The paths of all files that were written.
+
+    Raises:
+      ParameterError: for an unknown format.
+      SeparatrixError: where the folder holds no run or a damaged one, or `target` cannot be
+        written.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "claims.json").write_text("[]")
+    >>> [path.name for path in write_figures(folder, folder / "paper", "pdf")]
+    ['claims.tex']
+    """
+    suffixes = suffixes_from(formats)
+    run = read_run(folder)
+    report = compose(run)
+    target = Path(target)
+    texts = data_files(run, report) | {"claims.tex": claims_table(run.claims)}
+    with explain_os_errors(f"make the folder {target}"):
+        target.mkdir(parents=True, exist_ok=True)
+    written = [
+        save(view.figure, target / f"{view.file.removesuffix('.svg')}{suffix}")
+        for view in _figures(report)
+        for suffix in suffixes
+    ]
+    for name, text in texts.items():
+        write_bytes(target / name, text)
+        written.append(target / name)
+    return written
+
+
+def suffixes_from(formats: str) -> tuple[str, ...]:
+    """The endings of the formats that a list such as "pdf,svg" names, each once.
+
+    >>> suffixes_from("pdf, png")
+    ('.pdf', '.png')
+    """
+    names = [part.strip().lower().removeprefix(".") for part in formats.split(",")]
+    suffixes = tuple(dict.fromkeys(f".{name}" for name in names if name))
+    if not suffixes or not set(suffixes) <= set(FORMATS):
+        known = ", ".join(suffix[1:] for suffix in FORMATS)
+        raise ParameterError(
+            "the report", "format", f"one or more of {known}, separated by commas", formats
+        )
+    return suffixes
 
 
 def data_files(run: RunFiles, report: Report) -> dict[str, str]:
     """The data of all figures and tables as CSV, by file name.
 
-    >>> data_files(RunFiles([], {}, {}, []), compose(RunFiles([], {}, {}, [])))
+    >>> run = RunFiles([], {}, {}, [])
+    >>> data_files(run, compose(run))
     {}
     """
-    files = {
-        view.data_file: csv_of(data_of(view.figure))
-        for study in report.studies
-        for view in study.figures
-    }
+    files = {view.data_file: csv_of(data_of(view.figure)) for view in _figures(report)}
     for study in report.studies:
         tables: list[dict[str, Any]] = run.outcomes[study.name]["tables"]
-        files |= {view.file: table_csv(plain) for view, plain in zip(study.tables, tables)}
+        files |= {view.file: table_csv(table) for view, table in zip(study.tables, tables)}
     return files
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Put a file in place whole.
+def _figures(report: Report) -> list[FigureView]:
+    return [view for study in report.studies for view in study.figures]
 
-    >>> import tempfile
-    >>> write_file(Path(tempfile.mkdtemp()) / "a.txt", b"hello")
-    """
-    write_bytes(path, data)
+
+def _drawings(report: Report) -> dict[str, Drawing]:
+    """The drawing of each figure by its anchor, with names that differ between figures."""
+    views = enumerate(_figures(report))
+    return drawings_of({view.anchor: (view.figure, f"f{index}-") for index, view in views})
+
+
+def _write_files(folder: Path, files: Mapping[Path, bytes | str]) -> None:
+    with explain_os_errors(f"make the folder {folder}"):
+        for parent in sorted({path.parent for path in files}):
+            parent.mkdir(parents=True, exist_ok=True)
+    for path, data in files.items():
+        write_bytes(path, data)

@@ -1,1 +1,1 @@
-"""Figures: from data to drawings."""
+"""Figures: from the data of a study to drawings and data files."""

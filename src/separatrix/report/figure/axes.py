@@ -1,4 +1,4 @@
-"""Axes: limits that hold everything, and ticks that can be read, whatever the data."""
+"""Axes: limits that include all points, and ticks that can be read, whatever the data."""
 
 import math
 import textwrap
@@ -19,30 +19,33 @@ from matplotlib.ticker import (
 
 from separatrix.report.numbers import tick
 
-MARGIN = 0.04
-TINY = 1e-300  # near the smallest floating-point numbers there is no room for a margin
-LETTER = 0.083  # inches that a letter takes on an axis
+MARGIN = 0.04  # of an axis' length, on both sides
+TINY = 1e-300  # a margin below the smallest floating-point numbers would underflow
+LETTER = 0.083  # width of a letter on an axis, in inches
 
 
 def limits(values: np.ndarray, log: bool) -> tuple[float, float]:
-    """The ends of an axis that shows all values with a margin, also when there are none or they are
-    all equal.
+    """The ends of an axis that shows all values with a margin.
 
-    >>> limits(np.array([1.0, 3.0]), False), limits(np.array([]), True), limits(np.array([5.0]), False)
-    ((0.92, 3.08), (0.1, 1.0), (4.5, 5.5))
+    There may be no values, and all values may be equal.
+
+    >>> limits(np.array([1.0, 3.0]), False), limits(np.array([5.0]), False)
+    ((0.92, 3.08), (4.5, 5.5))
+    >>> limits(np.array([]), True)
+    (0.1, 1.0)
     """
     values = values[np.isfinite(values)]
     if log:
         values = values[values > 0]
         if not len(values):
             return 0.1, 1.0
-        low, high = (math.log10(max(float(each), TINY)) for each in (values.min(), values.max()))
+        low, high = (math.log10(max(float(end), TINY)) for end in (values.min(), values.max()))
         margin = max(MARGIN * (high - low), 0.01) if high - low > 0.02 else 0.15
         return min(10 ** (low - margin), float(values.min())), 10 ** (high + margin)
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
-    if high - low <= 1e-9 * max(abs(low), abs(high)):  # equal, or parted by rounding only
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # equal but for rounding
         margin = 0.1 * abs(high) or 0.5
     else:
         margin = MARGIN * (high - low)
@@ -50,7 +53,7 @@ def limits(values: np.ndarray, log: bool) -> tuple[float, float]:
 
 
 def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> None:
-    """Give one axis ("x" or "y") its scale, limits and ticks.
+    """Set the scale, limits and ticks of one axis ("x" or "y").
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -73,7 +76,7 @@ def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> N
     powers = ends[0] < 4e-5 or ends[1] > 2e5
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value, powers)))
     axis.set_minor_locator(NullLocator())
-    # An axis from 20 to 900 has one power of ten only, which would leave it without a scale.
+    # Ticks at powers of ten only would leave an axis from 20 to 900 with a single tick.
     inside = math.floor(math.log10(ends[1])) - math.ceil(math.log10(ends[0])) + 1
     if decades >= 1.5 and inside >= 3:
         axis.set_major_locator(LogLocator(10, numticks=7))
@@ -85,31 +88,32 @@ def set_scale(axes: Axes, which: str, log: bool, ends: tuple[float, float]) -> N
         axis.set_major_locator(MaxNLocator(5))
 
 
-def set_places(axes: Axes, values: np.ndarray, width: float) -> None:
-    """Put the ticks of a logarithmic x axis where something was measured, if that is at few places
-    whose labels have room.
+def set_tick_values(axes: Axes, values: np.ndarray, width: float) -> None:
+    """Put the ticks of a logarithmic x axis at the measured values, if they are few and their
+    labels fit into `width` inches.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
     >>> set_scale(axes, "x", True, (5.0, 14.0))
-    >>> set_places(axes, np.array([6.0, 8.0, 12.0]), 4.0)
+    >>> set_tick_values(axes, np.array([6.0, 8.0, 12.0]), 4.0)
     >>> axes.get_xticks().tolist()
     [6.0, 8.0, 12.0]
     """
-    low, high = (math.log10(each) for each in axes.get_xlim())
-    found = np.unique(values[np.isfinite(values) & (values > 0)])
-    if not 2 <= len(found) <= 10 or high - low <= 0 or found[0] < 4e-5 or found[-1] > 2e5:
+    low, high = (math.log10(end) for end in axes.get_xlim())
+    ticks = np.unique(values[np.isfinite(values) & (values > 0)])
+    if not 2 <= len(ticks) <= 10 or high - low <= 0 or ticks[0] < 4e-5 or ticks[-1] > 2e5:
         return
-    sizes = np.array([(len(tick(each)) + 1.5) * LETTER for each in found.tolist()])  # inches
-    gaps = np.diff(np.log10(found)) / (high - low) * width
+    sizes = np.array([(len(tick(value)) + 1.5) * LETTER for value in ticks.tolist()])  # inches
+    gaps = np.diff(np.log10(ticks)) / (high - low) * width
     if (gaps >= (sizes[1:] + sizes[:-1]) / 2).all():
-        axes.xaxis.set_major_locator(FixedLocator(found.tolist()))
+        axes.xaxis.set_major_locator(FixedLocator(ticks.tolist()))
         axes.xaxis.set_minor_locator(NullLocator())
 
 
 def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> float:
-    """Put the names of categories on the x axis, slanted where they would run into each other, and
-    say what height they take.
+    """Put the names of categories on the x axis, slanted where they would overlap.
+
+    Returns the height that they need, in inches.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -118,7 +122,7 @@ def set_categories(axes: Axes, names: Sequence[str], width: float, ink: Any) -> 
     >>> [label.get_text() for label in axes.get_xticklabels()]
     ['CNN', 'FCN']
     """
-    step = math.ceil(len(names) / 40)  # more names than that cannot be read
+    step = math.ceil(len(names) / 40)  # more names cannot be read
     shown = [clip(name, 28) for name in names[::step]]
     share = width / max(1, len(shown))  # inches
     wrapped = [

@@ -1,7 +1,7 @@
-"""Figures that were drawn before: kept in the user's cache by what they show and by what draws
-them, so that nothing is drawn twice.
+"""A cache of drawn figures, so that no figure is drawn twice.
 
-They do not lie in a run's folder, because a page trusts them: a folder may come from somebody else.
+The key is what a figure shows and the code that draws it. Drawings are in the user's cache and not
+in a run's folder: the page trusts them, and a run's folder may come from somebody else.
 """
 
 import contextlib
@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,15 +17,19 @@ import numpy as np
 
 from separatrix import __version__
 from separatrix.errors import SeparatrixError
-from separatrix.files import cache_folder, write_bytes
+from separatrix.files import cache_folder, read_json, write_bytes
+from separatrix.report import numbers
 from separatrix.report.figure.draw import Drawing, drawing_of
 from separatrix.studies import Figure, Heatmap
 
-MOST = 1000  # drawings that are kept, the newest
+MOST_DRAWINGS = 1000  # the oldest ones beyond this number are deleted
 
 
 def drawings_of(figures: Mapping[str, tuple[Figure | Heatmap, str]]) -> dict[str, Drawing]:
-    """The drawings of figures, each with the prefix of the names inside it, by the same keys.
+    """The drawings of figures, by the same keys.
+
+    Args:
+      figures: each figure with the prefix of the names inside its SVG.
 
     >>> from separatrix.studies import Axis
     >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), ())
@@ -34,63 +37,66 @@ def drawings_of(figures: Mapping[str, tuple[Figure | Heatmap, str]]) -> dict[str
     True
     """
     folder = cache_folder() / "drawings"
-    out, new = {}, False
+    drawings, written = {}, False
     for key, (figure, prefix) in figures.items():
-        file = folder / f"{digest_of(figure, prefix)}.json"
-        found = _read(file)
-        if found is None:
-            found = drawing_of(figure, prefix)
-            new |= _write(file, found)
-        out[key] = found
-    if new:
-        _forget(folder)
-    return out
+        file = folder / f"{cache_key(figure, prefix)}.json"
+        drawing = _read(file)
+        if drawing is None:
+            drawing = drawing_of(figure, prefix)
+            written |= _write(file, drawing)
+        drawings[key] = drawing
+    if written:
+        _delete_oldest(folder)
+    return drawings
 
 
-def digest_of(figure: Figure | Heatmap, prefix: str) -> str:
-    """What decides a drawing: the figure, the prefix, and the program that draws.
+def cache_key(figure: Figure | Heatmap, prefix: str) -> str:
+    """The digest of what decides a drawing: the figure, the prefix, and the drawing code.
 
     >>> from separatrix.studies import Axis
     >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), ())
-    >>> digest_of(figure, "a-") == digest_of(figure, "a-"), digest_of(figure, "a-") == digest_of(figure, "b-")
-    (True, False)
+    >>> cache_key(figure, "a-") == cache_key(figure, "b-")
+    False
     """
-    # ASCII: half a pair of surrogates, which UTF-8 cannot write, may stand in a name.
+    # ASCII, because a name may contain half a surrogate pair, which UTF-8 cannot write.
     shown = json.dumps([type(figure).__name__, dataclasses.asdict(figure), prefix], default=str)
-    return hashlib.sha256(f"{program()} {shown}".encode()).hexdigest()
+    return hashlib.sha256(f"{code_digest()} {shown}".encode()).hexdigest()
 
 
 @functools.cache
-def program() -> str:
-    """The digest of this package's drawing code, with the versions of it and of matplotlib.
+def code_digest() -> str:
+    """The digest of the drawing code, of its version and of matplotlib's version.
 
-    >>> len(program())
+    The drawing code is this folder and `report/numbers.py`, which writes the ticks.
+
+    >>> len(code_digest())
     64
     """
-    own = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    return hashlib.sha256(
-        b"\0".join([__version__.encode(), matplotlib.__version__.encode(), *own])
-    ).hexdigest()
+    files = [*sorted(Path(__file__).parent.glob("*.py")), Path(numbers.__file__)]
+    parts = [__version__.encode(), matplotlib.__version__.encode()]
+    return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()
 
 
 def _read(file: Path) -> Drawing | None:
+    """The drawing in a file; None where there is none, or the file is damaged."""
     try:
-        plain = json.loads(file.read_text(encoding="utf-8"))
+        plain = read_json(file)
         places = tuple(
-            np.array([[np.nan if x is None else x for x in pair] for pair in each], float).reshape(
-                -1, 2
-            )
-            for each in plain["places"]
+            np.array(
+                [[np.nan if x is None else x for x in pair] for pair in series], float
+            ).reshape(-1, 2)
+            for series in plain["places"]
         )
         return Drawing(str(plain["inline"]), str(plain["alone"]), places)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 def _write(file: Path, drawing: Drawing) -> bool:
+    """Whether the drawing could be written."""
     places = [
-        [[float(x) if np.isfinite(x) else None for x in pair] for pair in each]
-        for each in drawing.places
+        [[float(x) if np.isfinite(x) else None for x in pair] for pair in series]
+        for series in drawing.places
     ]
     text = json.dumps({"inline": drawing.inline, "alone": drawing.alone, "places": places})
     with contextlib.suppress(OSError, SeparatrixError):
@@ -100,9 +106,8 @@ def _write(file: Path, drawing: Drawing) -> bool:
     return False
 
 
-def _forget(folder: Path) -> None:
-    """Keep the newest drawings only."""
+def _delete_oldest(folder: Path) -> None:
     with contextlib.suppress(OSError):
         files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for file in files[MOST:]:
-            os.unlink(file)
+        for file in files[MOST_DRAWINGS:]:
+            file.unlink()

@@ -11,15 +11,38 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from separatrix.errors import ParameterError
 from separatrix.files import write_bytes
-from separatrix.report.figure.canvas import canvas_of
-from separatrix.report.figure.svg import BLACK, INK, inlined, standalone
-from separatrix.studies import Figure, Heatmap
+from separatrix.report.figure.axes import clip, limits, set_categories, set_scale, set_tick_values
+from separatrix.report.figure.heatmap import draw_cells, set_ticks
+from separatrix.report.figure.legend import (
+    MOST_LABELS,
+    label_baselines,
+    legend_columns,
+    legend_handles,
+)
+from separatrix.report.figure.series import (
+    Points,
+    categories_of,
+    draw_baseline,
+    draw_line,
+    draw_measured,
+    draw_samples,
+    jitter,
+    offsets_of,
+    points_in,
+)
+from separatrix.report.figure.style import GREY, Look, look_key, looks_of
+from separatrix.report.figure.svg import BLACK, INK, SERIES, inlined, standalone
+from separatrix.studies import Figure, Heatmap, Picture, Series
 
 FORMATS = (".pdf", ".svg", ".png")
+WIDTH, HEIGHT = 5.4, 3.5  # inches; small, so that letters stay readable on a phone
+STRIP = 0.36  # height of a picture's strip in inches; taller pictures get more
+STRIP_LABELS = 1.5  # inches for the labels of strips
 _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "separatrix",  # else the names inside an SVG would differ each time
     "svg.fonttype": "none",  # letters stay letters: small, searchable, and in the reader's script
@@ -34,40 +57,13 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def draw(figure: Figure | Heatmap, prefix: str = "f-") -> str:
-    """A figure as SVG text to stand inside a page: transparent, its letters and axes in the text's
-    colour.
-
-    The names inside the SVG start with `prefix`, so that several figures can stand on one page.
-
-    >>> from separatrix.studies import Axis, Series
-    >>> svg = draw(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (Series("CNN", (1, 2), (0.2, 0.1)),)))
-    >>> svg[:4], "currentColor" in svg, "<script" in svg
-    ('<svg', True, False)
-    """
-    return draw_twice(figure, prefix)[0]
-
-
-def draw_twice(figure: Figure | Heatmap, prefix: str = "f-") -> tuple[str, str]:
-    """The same drawing as SVG text for a page and for a file of its own.
-
-    >>> from separatrix.studies import Axis
-    >>> [svg[:5] for svg in draw_twice(Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()))]
-    ['<svg ', '<?xml']
-    """
-    drawing = drawing_of(figure, prefix)
-    return drawing.inline, drawing.alone
-
-
 @dataclasses.dataclass(frozen=True)
 class Drawing:
-    """A figure as drawn: SVG for a page (without legend) and for a file, and where its points lie.
+    """A drawn figure.
 
-    `places` holds an array of (across, down) for each series, or one for the cells of a map, in the
-    units of the page's SVG.
-
-    >>> Drawing("<svg></svg>", "<svg/>", ()).places
-    ()
+    `inline` is SVG for a page, without a legend; `alone` is the text of an SVG file. `places` has
+    one array of (across, down) per series, or one for the cells of a map, in the units of the
+    page's SVG.
     """
 
     inline: str
@@ -75,31 +71,64 @@ class Drawing:
     places: tuple[np.ndarray, ...]
 
 
-def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
-    """Draw a figure once, for all uses on the page.
+def draw(figure: Figure | Heatmap, prefix: str = "f-") -> str:
+    """Draw a figure as SVG text for a page.
+
+    The drawing is transparent; its letters and axes have the colour of the text around it.
+
+    Args:
+      figure: a `Figure`, `Heatmap` or `Picture`.
+      prefix: the start of all names inside the SVG; use a different one for each figure of a page.
+
+    Returns:
+      The text of an `<svg>` element, without a legend.
 
     >>> from separatrix.studies import Axis, Series
-    >>> drawing = drawing_of(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (Series("CNN", (1, 2), (0.2, 0.1)),)))
-    >>> drawing.places[0].shape, 'data-s="0"' in drawing.inline
-    ((2, 2), True)
+    >>> series = Series("CNN", (1, 2), (0.2, 0.1))
+    >>> svg = draw(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (series,)))
+    >>> svg[:4], "currentColor" in svg, "<script" in svg
+    ('<svg', True, False)
+    """
+    return drawing_of(figure, prefix).inline
+
+
+def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
+    """Draw a figure once, for the page and for a file.
+
+    >>> from separatrix.studies import Axis, Series
+    >>> series = Series("CNN", (1, 2), (0.2, 0.1))
+    >>> drawing = drawing_of(Figure("risk", "Risk", Axis("samples"), Axis("risk"), (series,)))
+    >>> drawing.places[0].shape, 'data-s="0"' in drawing.inline, drawing.alone[:5]
+    ((2, 2), True, '<?xml')
     """
     with _matplotlib():
         canvas, points = canvas_of(figure, INK)
         svg = _rendered(canvas, "svg", transparent=True)
         places = tuple(_places(canvas, each) for each in points)
-        top = _room_of_legend(canvas)
+        top = _legend_height(canvas)
     return Drawing(
-        inlined(svg, figure.title, prefix, top, _pictures(canvas)), standalone(svg), places
+        inlined(svg, figure.title, prefix, top, _raster_series(canvas)), standalone(svg), places
     )
 
 
 def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
-    """Draw a figure into a PDF, SVG or PNG file, as its name says.
+    """Draw a figure into a file.
+
+    Args:
+      figure: a `Figure`, `Heatmap` or `Picture`.
+      path: the file; its name ends in `.pdf`, `.svg` or `.png`.
+
+    Returns:
+      The path of the file.
+
+    Raises:
+      ParameterError: for another ending.
+      SeparatrixError: where the file cannot be written.
 
     >>> import tempfile
     >>> from separatrix.studies import Axis
-    >>> file = save(Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()), Path(tempfile.mkdtemp()) / "risk.pdf")
-    >>> file.read_bytes()[:4]
+    >>> figure = Figure("risk", "Risk", Axis("samples"), Axis("risk"), ())
+    >>> save(figure, Path(tempfile.mkdtemp()) / "risk.pdf").read_bytes()[:4]
     b'%PDF'
     """
     path = Path(path)
@@ -109,12 +138,198 @@ def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
             "save", "path", f"a file name that ends in {', '.join(FORMATS)}", str(path)
         )
     if suffix == ".svg":
-        data = draw_twice(figure)[1].encode()
+        data = drawing_of(figure).alone.encode()
     else:
         with _matplotlib():
             data = _rendered(canvas_of(figure, BLACK)[0], suffix[1:])
     write_bytes(path, data)
     return path
+
+
+def canvas_of(figure: Figure | Heatmap, ink: str) -> tuple[Canvas, list[np.ndarray]]:
+    """The drawn figure, and the points of each series (or of a map's cells) in axis numbers.
+
+    >>> from separatrix.studies import Axis
+    >>> series = Series("CNN", (1, 2), (0.2, 0.1))
+    >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), (series,))
+    >>> canvas, points = canvas_of(figure, "black")
+    >>> points[0].tolist()
+    [[1.0, 0.2], [2.0, 0.1]]
+    """
+    if isinstance(figure, Picture):
+        return _picture_canvas(figure, ink), []
+    if isinstance(figure, Heatmap):
+        return _heatmap_canvas(figure, ink)
+    return _series_canvas(figure, ink)
+
+
+def _picture_canvas(figure: Picture, ink: str) -> Canvas:
+    """Strips of pixels below each other, with their labels on the left.
+
+    A pixel has the same size in all strips that fit into the width.
+    """
+    strips = [np.array(strip, np.uint8) for strip in figure.strips]
+    room = WIDTH - STRIP_LABELS
+    # Strips of patches fill the width; a picture that is not a strip is at most three strips high.
+    heights = [
+        max(STRIP, min(3 * STRIP, room * strip.shape[0] / max(1, strip.shape[1])))
+        for strip in strips
+    ]
+    total = sum(heights) + 0.08 * (len(heights) + 1)
+    canvas = Canvas(figsize=(WIDTH, max(total, STRIP)), dpi=100, facecolor="white")
+    top = total
+    for label, strip, height in zip(figure.labels, strips, heights):
+        top -= height + 0.08
+        axes = canvas.add_axes((STRIP_LABELS / WIDTH, top / total, room / WIDTH, height / total))
+        axes.imshow(strip, interpolation="none", aspect="equal")
+        axes.set_anchor("W")
+        axes.set_axis_off()
+        canvas.text(
+            (STRIP_LABELS - 0.08) / WIDTH,
+            (top + height / 2) / total,
+            clip(label, 26),
+            ha="right",
+            va="center",
+            fontsize=8.5,
+            color=ink,
+        )
+    return canvas
+
+
+def _heatmap_canvas(figure: Heatmap, ink: str) -> tuple[Canvas, list[np.ndarray]]:
+    canvas, axes = _canvas_with_axes(figure, 1.2 + 0.5 * max(3, len(figure.rows)), ink)
+    draw_cells(axes, figure, ink)
+    set_ticks(axes, figure, ink)
+    rows, columns = range(len(figure.rows)), range(len(figure.columns))
+    return canvas, [np.array([(column, row) for row in rows for column in columns], float)]
+
+
+def _series_canvas(figure: Figure, ink: str) -> tuple[Canvas, list[np.ndarray]]:
+    categories = categories_of(figure)
+    looks = looks_of(figure.series)
+    arrays = points_in(figure, categories)
+    baselines = sum(series.role == "baseline" for series in figure.series)
+    handles = legend_handles(figure.series, looks, baselines > MOST_LABELS)
+    columns = legend_columns([str(handle.get_label()) for handle in handles], WIDTH)
+    rows = -(-len(handles) // columns)
+    canvas, axes = _canvas_with_axes(figure, HEIGHT + 0.2 * max(0, rows - 1), ink)
+
+    bottom, top = limits(_joined([_heights(points) for points in arrays]), figure.y.log)
+    set_scale(axes, "y", figure.y.log, (bottom, top))
+    axes_width = WIDTH - 1.0 - (1.3 if baselines else 0.0)
+    if categories is not None:
+        room = set_categories(axes, list(categories), axes_width, ink)
+        canvas.set_figheight(canvas.get_figheight() + max(0.0, room - 0.3))
+    else:
+        shown = _joined([points.x[points.shown] for points in arrays])
+        set_scale(axes, "x", figure.x.log, limits(shown, figure.x.log))
+        if figure.x.log:
+            measured = [
+                points.x[points.shown]
+                for series, points in zip(figure.series, arrays)
+                if series.role == "measured"
+            ]
+            set_tick_values(axes, _joined(measured), axes_width)
+    drawn, labels = _draw_series(axes, figure.series, arrays, looks, bottom, categories)
+
+    if not any(points.shown.any() for points in arrays):
+        axes.text(
+            0.5,
+            0.5,
+            "no points to show",
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color=ink,
+            alpha=0.7,
+        )
+    if handles and (len(handles) > 1 or figure.series[0].label):
+        canvas.legend(
+            handles=handles,
+            loc="outside upper left",
+            ncols=columns,
+            frameon=False,
+            labelcolor=ink,
+            handlelength=2.4,
+            columnspacing=1.4,
+            borderaxespad=0.2,
+            borderpad=0.1,
+        )
+    if labels and baselines <= MOST_LABELS:
+        label_baselines(canvas, axes, labels, ink)
+    return canvas, drawn
+
+
+def _draw_series(
+    axes: Axes,
+    series: tuple[Series, ...],
+    arrays: list[Points],
+    looks: dict[tuple[str, str], Look],
+    floor: float,
+    categories: dict[str, int] | None,
+) -> tuple[list[np.ndarray], dict[int, tuple[str, float]]]:
+    """Draw all series.
+
+    Returns where their points are, and the labels of baselines with their heights by the number of
+    the series.
+    """
+    labels: dict[int, tuple[str, float]] = {}
+    drawn: list[np.ndarray] = []
+    offsets = {} if categories is None else offsets_of(series, arrays)
+    spread = 0.0 if categories is None else 0.12
+    measured = sum(one.role == "measured" for one in series)
+    rank = 0  # among the measured series
+    for index, (one, points) in enumerate(zip(series, arrays)):
+        before = set(axes.get_children())
+        look = looks[look_key(one)]
+        offset = offsets.get((one.label, one.role), 0.0)
+        points = dataclasses.replace(points, x=points.x + offset)
+        x = points.x
+        if one.role == "measured":
+            draw_measured(
+                axes, points, look, floor, joined=categories is None, order=(rank, measured)
+            )
+            rank += 1
+        elif one.role == "samples":
+            draw_samples(axes, points, look, spread)
+            x = x + jitter(len(x), spread)
+        elif one.role == "baseline":
+            level = draw_baseline(axes, points, look)
+            if level is not None:
+                labels[index] = (one.label, level)
+        else:
+            draw_line(axes, points, look, categories=categories is not None)
+        drawn.append(np.stack([x, points.y], axis=1))
+        added = [artist for artist in axes.get_children() if artist not in before]
+        for number, artist in enumerate(added):
+            artist.set_gid(f"{SERIES}-{index}-{number}")
+    return drawn, labels
+
+
+def _heights(points: Points) -> np.ndarray:
+    """The values and interval ends of the points that are shown."""
+    return np.concatenate([points.y, points.low, points.high])[np.tile(points.shown, 3)]
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays or [np.empty(0)])
+
+
+def _canvas_with_axes(figure: Figure | Heatmap, height: float, ink: str) -> tuple[Canvas, Axes]:
+    canvas = Canvas(figsize=(WIDTH, height), dpi=100, layout="constrained", facecolor="white")
+    axes = canvas.add_subplot()
+    axes.set_facecolor("none")
+    axes.set_xlabel(clip(figure.x.label, 70), color=ink)
+    axes.set_ylabel(clip(figure.y.label, 44), color=ink)
+    axes.tick_params(which="both", colors=ink, labelcolor=ink)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(ink)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_offset_text().set_color(ink)
+    axes.grid(True, color=GREY, alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    return canvas, axes
 
 
 @contextmanager
@@ -141,9 +356,7 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
 
 
 def _places(canvas: Canvas, points: np.ndarray) -> np.ndarray:
-    """Where points lie in the SVG: across from the left and down from the top, in points of 1/72
-    inch; NaN where not drawn.
-    """
+    """Where points are in the SVG: (from the left, from the top) in 1/72 inch; NaN if not drawn."""
     with np.errstate(invalid="ignore"):
         shares = canvas.transFigure.inverted().transform(
             canvas.axes[0].transData.transform(points.reshape(-1, 2))
@@ -152,18 +365,16 @@ def _places(canvas: Canvas, points: np.ndarray) -> np.ndarray:
     return np.stack([shares[:, 0] * size[0], (1.0 - shares[:, 1]) * size[1]], axis=1)
 
 
-def _room_of_legend(canvas: Canvas) -> float:
-    """The height in points that the legend takes at the top."""
+def _legend_height(canvas: Canvas) -> float:
+    """The height of the legend at the top, in points."""
     if not canvas.legends:
         return 0.0
-    below = canvas.transFigure.inverted().transform(canvas.legends[0].get_window_extent())[0, 1]
-    return max(0.0, (1.0 - below) * 72.0 * canvas.get_figheight())
+    bottom = canvas.transFigure.inverted().transform(canvas.legends[0].get_window_extent())[0, 1]
+    return max(0.0, (1.0 - bottom) * 72.0 * canvas.get_figheight())
 
 
-def _pictures(canvas: Canvas) -> list[str]:
-    """The series of the scattered points that became pictures, in the order in which they are
-    drawn.
-    """
+def _raster_series(canvas: Canvas) -> list[str]:
+    """The numbers of the series that became pictures, in the order in which they are drawn."""
     lines = [line for axes in canvas.axes for line in axes.lines if line.get_rasterized()]
     return [
         str(line.get_gid()).split("-")[1]

@@ -1,4 +1,4 @@
-"""The cells of a map: coloured by value, told in numbers, hatched where a value is only a bound."""
+"""The cells of a map: coloured by value, with their numbers, hatched where a value is a bound."""
 
 import math
 
@@ -11,23 +11,27 @@ from separatrix.report.figure.axes import clip
 from separatrix.studies import Heatmap
 
 COLOURS = "cividis"  # the same to readers with and without colour blindness, and in grey
-NOTHING = "#b0b0b0"  # a cell of which nothing is known
-_DARK, _LIGHT = "#000000", "#ffffff"
-_MOST = 40  # ticks on an axis
+UNKNOWN = "#b0b0b0"  # a cell without a value
+_DARK_TEXT, _LIGHT_TEXT = "#000000", "#ffffff"
+_MOST_TICKS = 40  # on an axis
 
 
 def shares_of(figure: Heatmap) -> np.ndarray:
-    """Where each value lies between the smallest (0) and the largest (1), on the scale of the map;
-    NaN where there is none.
+    """Each value's position between the smallest (0) and the largest (1), on the scale of the map.
+
+    A cell without a value has NaN.
 
     >>> from separatrix.studies import Axis
-    >>> axis = Axis("m*", log=True)
-    >>> shares_of(Heatmap("m", "M", axis, axis, axis, (1, 2, 3), (1,), ((1.0, 10.0, 100.0),), (("",) * 3,), ((False,) * 3,))).tolist()
+    >>> axis, values = Axis("m*", log=True), ((1.0, 10.0, 100.0),)
+    >>> texts, hatched = (("",) * 3,), ((False,) * 3,)
+    >>> figure = Heatmap("m", "M", axis, axis, axis, (1, 2, 3), (1,), values, texts, hatched)
+    >>> shares_of(figure).tolist()
     [[0.0, 0.5, 1.0]]
     """
     shape = len(figure.rows), len(figure.columns)
     raw = np.array(
-        [math.nan if each is None else float(each) for row in figure.values for each in row], float
+        [math.nan if value is None else float(value) for row in figure.values for value in row],
+        float,
     ).reshape(shape)
     if figure.z.log:
         raw = np.log(np.where(raw > 0, raw, math.nan))
@@ -43,7 +47,8 @@ def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:
     >>> from matplotlib.figure import Figure
     >>> from separatrix.studies import Axis
     >>> axes, axis = Figure().add_subplot(), Axis("m*")
-    >>> draw_cells(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), (1,), ((1.0, None),), (("1", "?"),), ((False, True),)), "black")
+    >>> cells = ((1.0, None),), (("1", "?"),), ((False, True),)
+    >>> draw_cells(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), (1,), *cells), "black")
     >>> len(axes.patches), [text.get_text() for text in axes.texts]
     (2, ['1', '?'])
     """
@@ -51,9 +56,9 @@ def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:
     size = min(9.0, 42.0 / max(1, len(figure.columns)))
     for row, shares in enumerate(shares_of(figure)):
         for column, share in enumerate(shares):
-            face = colours(1.0 - share) if math.isfinite(share) else NOTHING  # the more, the darker
-            light = math.isfinite(share) and share > 0.5
-            letters = _LIGHT if light else _DARK
+            face = colours(1.0 - share) if math.isfinite(share) else UNKNOWN  # larger is darker
+            dark = math.isfinite(share) and share > 0.5
+            letters = _LIGHT_TEXT if dark else _DARK_TEXT
             hatch = "///" if figure.hatched[row][column] else None
             box = Rectangle(
                 (column - 0.5, row - 0.5),
@@ -92,12 +97,13 @@ def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:
 
 
 def set_ticks(axes: Axes, figure: Heatmap, ink: str) -> None:
-    """Name the rows and columns; no grid lines between them.
+    """Name the rows and columns, without grid lines.
 
     >>> from matplotlib.figure import Figure
     >>> from separatrix.studies import Axis
     >>> axes, axis = Figure().add_subplot(), Axis("m*")
-    >>> set_ticks(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), ("all",), ((1.0, 2.0),), (("", ""),), ((False, False),)), "black")
+    >>> cells = ((1.0, 2.0),), (("", ""),), ((False, False),)
+    >>> set_ticks(axes, Heatmap("m", "M", axis, axis, axis, (1, 2), ("all",), *cells), "black")
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['all']
     """
@@ -105,6 +111,7 @@ def set_ticks(axes: Axes, figure: Heatmap, ink: str) -> None:
     axes.set_xlim(-0.5, max(1, len(figure.columns)) - 0.5)
     axes.set_ylim(-0.5, max(1, len(figure.rows)) - 0.5)
     axes.tick_params(length=0)
-    for names, put in ((figure.columns, axes.set_xticks), (figure.rows, axes.set_yticks)):
-        step = math.ceil(len(names) / _MOST) or 1
-        put(range(0, len(names), step), [clip(str(name), 16) for name in names[::step]], color=ink)
+    for names, set_labels in ((figure.columns, axes.set_xticks), (figure.rows, axes.set_yticks)):
+        step = math.ceil(len(names) / _MOST_TICKS) or 1
+        labels = [clip(str(name), 16) for name in names[::step]]
+        set_labels(range(0, len(names), step), labels, color=ink)

@@ -1,5 +1,6 @@
-"""How series look: every network always has the same colour and marker, and no difference is told
-by colour alone.
+"""The look of series: a network always has the same colour and marker.
+
+No difference is shown by colour alone.
 """
 
 import dataclasses
@@ -9,8 +10,8 @@ from typing import Any
 
 from separatrix.studies import Series
 
-# Okabe and Ito's colours where they serve; all stand out (3:1 or more) on the page's white and on
-# its dark ground.
+# Okabe and Ito's colours where possible; all have a contrast of at least 3:1 to the page's white
+# and dark backgrounds.
 NETWORKS = {"CNN": ("#0072b2", "o"), "LCN": ("#009e73", "s"), "FCN": ("#d55e00", "^")}
 OTHERS = (
     ("#aa4499", "D"),
@@ -22,8 +23,8 @@ OTHERS = (
 )
 GREY = "#808080"
 DASHES = {"law": (0, (5, 2)), "bound": (0, (2.5, 1.5))}
-# Several series of one network keep its colour and marker; they differ in line and in how the
-# marker is filled.
+# Several series of one network share its colour and marker; they differ in the line and in the
+# filling of the marker.
 _VARIANTS = (
     ("-", "full"),
     ((0, (1, 1)), "none"),
@@ -31,17 +32,13 @@ _VARIANTS = (
     ((0, (3, 1, 1, 1, 1, 1)), "bottom"),
 )
 _NAME = re.compile(r"(?<![A-Za-z0-9])(CNN|LCN|FCN)(?![A-Za-z0-9])")
-_CONNECTIVITY = re.compile(r"(shared|local|full)(?:,|$)")  # what a diagnosis calls them
-_CALLED = {"shared": "CNN", "local": "LCN", "full": "FCN"}
+_CONNECTIVITY = re.compile(r"(shared|local|full)(?:,|$)")  # the names that a diagnosis uses
+_NETWORK_OF_CONNECTIVITY = {"shared": "CNN", "local": "LCN", "full": "FCN"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """Colour, marker, line and marker filling.
-
-    >>> Look("#0072b2", "o").line
-    '-'
-    """
+    """Colour, marker, line and marker filling of a series, as matplotlib takes them."""
 
     colour: str
     marker: str
@@ -50,48 +47,49 @@ class Look:
 
 
 def network_of(label: str) -> str | None:
-    """The network that a label names, if it names one only.
+    """The network that a label names; None if it names none or several.
 
-    >>> network_of("CNN, k = 10"), network_of("CNN minus LCN"), network_of("linear"), network_of("local, pixels permuted")
-    ('CNN', None, None, 'LCN')
+    >>> network_of("CNN, k = 10"), network_of("CNN minus LCN"), network_of("linear")
+    ('CNN', None, None)
+    >>> network_of("local, pixels permuted")
+    'LCN'
     """
-    found = set(_NAME.findall(label))
-    if not found and (called := _CONNECTIVITY.match(label)):
-        return _CALLED[called[1]]
-    return found.pop() if len(found) == 1 else None
+    names = set(_NAME.findall(label))
+    if not names and (connectivity := _CONNECTIVITY.match(label)):
+        return _NETWORK_OF_CONNECTIVITY[connectivity[1]]
+    return names.pop() if len(names) == 1 else None
 
 
 def looks_of(series: Sequence[Series]) -> dict[tuple[str, str], Look]:
     """The look of each (label, role); samples look like the measured series with the same label.
 
-    >>> found = looks_of([Series("FCN", (), ()), Series("FCN", (), (), role="law"), Series("other", (), ())])
-    >>> found["FCN", "measured"].marker, found["FCN", "law"].colour, found["other", "measured"].colour
-    ('^', '#d55e00', '#aa4499')
+    >>> measured, law = Series("FCN", (), ()), Series("FCN", (), (), role="law")
+    >>> looks = looks_of([measured, law, Series("other", (), ())])
+    >>> looks["FCN", "measured"].marker, looks["FCN", "law"].colour
+    ('^', '#d55e00')
+    >>> looks["other", "measured"].colour
+    '#aa4499'
     """
     looks: dict[tuple[str, str], Look] = {}
-    bases: dict[str, tuple[str, str]] = {}
-    seen: dict[tuple[str, str], int] = {}
-    others = 0
-    for each in series:
-        key = look_key(each)
+    other_bases: dict[str, tuple[str, str]] = {}
+    uses: dict[tuple[str, str], int] = {}
+    for one in series:
+        key = look_key(one)
         if key in looks:
             continue
-        if each.role == "baseline":
+        if one.role == "baseline":
             looks[key] = Look(GREY, "")
             continue
-        network = network_of(each.label)
+        network = network_of(one.label)
         if network is not None:
             base = NETWORKS[network]
-        elif each.label in bases:
-            base = bases[each.label]
         else:
-            base = bases[each.label] = OTHERS[others % len(OTHERS)]
-            others += 1
-        if each.role in DASHES:
-            looks[key] = Look(base[0], "", DASHES[each.role])
+            base = other_bases.setdefault(one.label, OTHERS[len(other_bases) % len(OTHERS)])
+        if one.role in DASHES:
+            looks[key] = Look(base[0], "", DASHES[one.role])
             continue
-        count = seen.get(base, 0)
-        seen[base] = count + 1
+        count = uses.get(base, 0)
+        uses[base] = count + 1
         line, fill = _VARIANTS[count % len(_VARIANTS)]
         looks[key] = Look(*base, line, fill)
     return looks

@@ -1,4 +1,4 @@
-"""Making matplotlib's SVG fit to stand inside a page, and the same each time."""
+"""Matplotlib's SVG made ready for a page: small, and the same each time."""
 
 import base64
 import io
@@ -10,18 +10,18 @@ from xml.etree import ElementTree
 
 import PIL.Image
 
-INK = "#0a0b0c"  # stands for the colour of the text around the figure, which matplotlib cannot name
+# Matplotlib cannot name the colour of the text around a figure; this colour stands for it.
+INK = "#0a0b0c"
 BLACK = "#1a1a1a"
-# Fonts as wide as the one the layout was measured with, or narrower
+# Fonts at most as wide as the font of the layout
 FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', sans-serif"
-SERIES = "series"  # what belongs to series 3 is named series-3-0, series-3-1, ... by the drawing
+SERIES = "series"  # the parts of series 3 are named series-3-0, series-3-1, ...
 _TAG = re.compile(r"<[^>]*>")  # matplotlib escapes the < and > of all text and attributes
 _REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)")
 _FAMILY = re.compile(r"(font-family: |font: [^;\"]*?px )'[^;\"]*")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
-)  # what XML cannot hold
+# Characters that XML does not allow
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _STROKE = re.compile(r"M0 0L(-?[0-9.]+) (-?[0-9.]+)")
 _LEGEND = "legend_1"
 
@@ -31,20 +31,22 @@ def inlined(
 ) -> str:
     """SVG text for a page: small, in the text's colour, with names that start with `prefix`.
 
-    The legend is left out, because the page has one of its own, and so are the first `top` points
-    of the height, in which it stood. What belongs to a series is marked with `data-s`; `pictures`
-    names the series of the embedded pictures, which bear no names.
+    The legend is removed, because the page has its own, and so are the first `top` points of the
+    height, where the legend was. Parts of a series are marked with `data-s`; `pictures` has the
+    series of the embedded pictures, which matplotlib leaves without names.
 
-    >>> drawing = b'<svg width="5pt" viewBox="0 0 5 4"><g id="series-1-0"><path style="fill: #0a0b0c"/></g></svg>'
+    >>> path = b'<g id="series-1-0"><path style="fill: #0a0b0c"/></g>'
+    >>> drawing = b'<svg width="5pt" viewBox="0 0 5 4">' + path + b"</svg>"
     >>> print(inlined(drawing, "A <b>", "p-", top=1.0))
-    <svg viewBox="0 1 5 3" style="..." role="img" aria-label="A &lt;b&gt;"><g data-s="1"><path style="fill:currentColor" /></g></svg>
+    <svg viewBox="0 1 5 3" style="..." role="img" aria-label="A &lt;b&gt;"><g data-s="1"><path
+    style="fill:currentColor" /></g></svg>
     """
     root = ElementTree.fromstring(_UNPRINTABLE.sub("\ufffd", tidied(svg)))
     for node in root.iter():
         node.tag = node.tag.rpartition("}")[2]
         for key in [key for key in node.attrib if key.startswith("{")]:
             node.set(key.rpartition("}")[2], node.attrib.pop(key))
-    _leave_out(root)
+    _remove_extras(root)
     for node, name in zip(root.iter("image"), pictures):
         node.set("data-s", name)
         node.set("href", smaller(node.get("href", "")))
@@ -59,21 +61,22 @@ def inlined(
     for node in root.iter("g"):
         _hoist(node)
     _flatten(root)
-    left, _, width, height = (float(each) for each in root.get("viewBox", "0 0 1 1").split())
+    left, _, width, height = (float(number) for number in root.get("viewBox", "0 0 1 1").split())
     inside = "".join(ElementTree.tostring(node, encoding="unicode") for node in root)
     style = f"stroke-linejoin:round;stroke-linecap:butt;font-family:{FONTS}"
     box = " ".join(
-        f"{each:.2f}".rstrip("0").rstrip(".") for each in (left, top, width, height - top)
+        f"{number:.2f}".rstrip("0").rstrip(".") for number in (left, top, width, height - top)
     )
-    return f'<svg viewBox="{box}" style="{escape(style)}" role="img" aria-label="{escape(title)}">{inside}</svg>'
+    label = f'role="img" aria-label="{escape(title)}"'
+    return f'<svg viewBox="{box}" style="{escape(style)}" {label}>{inside}</svg>'
 
 
 def standalone(svg: bytes) -> str:
-    """SVG text for a file of its own: black on white, because the ground of its viewer is not
-    known.
+    """SVG text for a file: black on white, because the viewer's background is unknown.
 
     >>> standalone(b'<?xml?><svg viewBox="0 0 5 4"><g style="fill: #0a0b0c"/></svg>')
-    '<?xml?><svg viewBox="0 0 5 4"><rect width="100%" height="100%" fill="#ffffff"/><g style="fill: #1a1a1a"/></svg>'
+    '<?xml?><svg viewBox="0 0 5 4"><rect width="100%" height="100%" fill="#ffffff"/><g
+    style="fill: #1a1a1a"/></svg>'
     """
     text = _TAG.sub(lambda match: match.group().replace(INK, BLACK), tidied(svg))
     return re.sub(
@@ -85,8 +88,7 @@ def standalone(svg: bytes) -> str:
 
 
 def tidied(svg: bytes) -> str:
-    """SVG text with shorter numbers (a hundredth of a point is enough), common fonts and no empty
-    metadata.
+    """SVG text with shorter numbers (to a hundredth of a point), common fonts and no metadata.
 
     >>> tidied(b'<svg><path d="M 1.23456 2.5"/></svg>')
     '<svg><path d="M 1.23 2.5"/></svg>'
@@ -96,9 +98,9 @@ def tidied(svg: bytes) -> str:
 
     def shorten(match: re.Match[str]) -> str:
         tag = match.group()
-        if "data:" not in tag:  # an embedded picture
+        if "data:" not in tag:  # embedded pictures stay as they are
             tag = _NUMBER.sub(
-                lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), tag
+                lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), tag
             )
         return _FAMILY.sub(rf"\1{FONTS}", tag)
 
@@ -106,13 +108,14 @@ def tidied(svg: bytes) -> str:
 
 
 def smaller(picture: str) -> str:
-    """A PNG picture in a data URI with 16 colours, which is enough for scattered points of one
-    colour: a fraction of the size.
+    """A PNG picture in a data URI, reduced to 16 colours.
+
+    Scattered points of one colour need no more, and the picture becomes several times smaller.
 
     >>> out = io.BytesIO()
     >>> PIL.Image.new("RGBA", (64, 64), (0, 114, 178, 60)).save(out, "png")
-    >>> smaller("data:image/png;base64," + base64.b64encode(out.getvalue()).decode())[:22], smaller("")
-    ('data:image/png;base64,', '')
+    >>> smaller("data:image/png;base64," + base64.b64encode(out.getvalue()).decode())[:22]
+    'data:image/png;base64,'
     """
     head, _, body = picture.partition("base64,")
     if head != "data:image/png;":
@@ -127,12 +130,14 @@ def smaller(picture: str) -> str:
     return f"{head}base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
-def _leave_out(root: ElementTree.Element) -> None:
-    """The legend, the style sheet (which would rule the whole page) and the transparent ground."""
+def _remove_extras(root: ElementTree.Element) -> None:
+    """Remove the legend, the transparent background and the style sheet, which would apply to the
+    whole page.
+    """
     for parent in list(root.iter()):
         for child in list(parent):
-            ground = child.tag == "path" and child.get("style") == "fill: none"
-            if child.tag == "style" or child.get("id") == _LEGEND or ground:
+            background = child.tag == "path" and child.get("style") == "fill: none"
+            if child.tag == "style" or child.get("id") == _LEGEND or background:
                 parent.remove(child)
 
 
@@ -168,14 +173,14 @@ def _shorten(node: ElementTree.Element, used: set[str], prefix: str) -> None:
 
 
 def _hoist(node: ElementTree.Element) -> None:
-    """Marks that all look the same say so once."""
+    """Move a style that all marks of a group share to the group."""
     styles = {child.get("style") for child in node}
     if (
         len(node) > 1
         and len(styles) == 1
         and None not in styles
         and not node.get("style")
-        and all(each.tag == "use" for each in node)
+        and all(child.tag == "use" for child in node)
     ):
         node.set("style", node[0].attrib["style"])
         for child in node:
@@ -183,7 +188,7 @@ def _hoist(node: ElementTree.Element) -> None:
 
 
 def _flatten(node: ElementTree.Element) -> None:
-    """Groups that say nothing give way to what is in them."""
+    """Replace groups without attributes by their children."""
     children: list[ElementTree.Element] = []
     for child in list(node):
         _flatten(child)
@@ -192,34 +197,32 @@ def _flatten(node: ElementTree.Element) -> None:
             children.extend(child)
         elif not empty:
             children.append(child)
-    node[:] = _together(children)
+    node[:] = _grouped(children)
 
 
-def _together(nodes: list[ElementTree.Element]) -> list[ElementTree.Element]:
-    """Three or more marks in a row that look the same become one group, and the small ticks of an
-    axis one path.
-    """
+def _grouped(nodes: list[ElementTree.Element]) -> list[ElementTree.Element]:
+    """Make one group of three or more equal marks, and one path of the small ticks of an axis."""
     out: list[ElementTree.Element] = []
-    known = {path.get("id"): path for node in nodes if node.tag == "defs" for path in node}
+    definitions = {path.get("id"): path for node in nodes if node.tag == "defs" for path in node}
     for (tag, style, mark), run in itertools.groupby(
         nodes, key=lambda node: (node.tag, node.get("style"), node.get("href"))
     ):
-        some = list(run)
-        if tag == "use" and style and len(some) > 2:
+        equal = list(run)
+        if tag == "use" and style and len(equal) > 2:
             stroke = (
-                _STROKE.fullmatch(known[mark[1:]].get("d", ""))
-                if mark and mark[1:] in known
+                _STROKE.fullmatch(definitions[mark[1:]].get("d", ""))
+                if mark and mark[1:] in definitions
                 else None
             )
             if stroke:  # every `use` costs a browser several nodes
-                places = "".join(
-                    f"M{node.get('x')} {node.get('y')}l{stroke[1]} {stroke[2]}" for node in some
+                path = "".join(
+                    f"M{node.get('x')} {node.get('y')}l{stroke[1]} {stroke[2]}" for node in equal
                 )
-                some = [ElementTree.Element("path", d=places, style=style)]
+                equal = [ElementTree.Element("path", d=path, style=style)]
             else:
                 group = ElementTree.Element("g")
-                group[:] = some
+                group[:] = equal
                 _hoist(group)
-                some = [group]
-        out += some
+                equal = [group]
+        out += equal
     return out
