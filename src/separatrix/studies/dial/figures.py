@@ -1,13 +1,11 @@
 """Figures and tables of the study `dial`."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from separatrix.inference import Interval
 from separatrix.inference.intervals import accuracy_over_seeds, mean_over_seeds
-from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialSettings, Place
-from separatrix.studies.dial.trials import Cell, Results, network_of, trial_of
+from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialPlace, DialSettings
+from separatrix.studies.dial.trials import DialCell, DialResults, network_of, trial_of
 from separatrix.studies.dial.verdicts import label_gap, ladder, locality_share, needed, paired
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.tasks.images import SHAPES
@@ -25,12 +23,12 @@ def chance_of(s: DialSettings, source: str) -> float:
     >>> round(chance_of(DialSettings(), "embedded-digits"), 3)
     0.102
     """
-    place = Place(source, 1, GEOMETRIES[source].fields[-1], GEOMETRIES[source].groups[-1])
-    return 1.0 - trial_of(s, Cell(place), s.rates[0], 0).task.baselines()["constant"]
+    place = DialPlace(source, 1, GEOMETRIES[source].fields[-1], GEOMETRIES[source].groups[-1])
+    return 1.0 - trial_of(s, DialCell(place), s.rates[0], 0).task.baselines()["constant"]
 
 
-def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
-    """FCN, LCN, CNN side by side, on pixels in order and permuted, a line a depth."""
+def accuracy_figures(s: DialSettings, results: DialResults) -> list[Figure]:
+    """FCN, LCN, CNN side by side, on pixels in order and permuted, one line per depth."""
     out = []
     for source in s.chosen_sources():
         series = []
@@ -47,7 +45,7 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
                         f"{depth} hidden "
                         f"layer{'s' if depth > 1 else ''}{', permuted pixels' if permuted else ''}"
                     )
-                    series.append(_series(label, points))
+                    series.append(Series.of(label, points))
         caption = (
             f"Test accuracy on {source} with all {s.all_labels(source)} labels, mean over seeds "
             "with 95 % intervals. From FCN to LCN units see a window only; from LCN to CNN "
@@ -67,24 +65,20 @@ def accuracy_figures(s: DialSettings, results: Results) -> list[Figure]:
     return out
 
 
-def label_figures(s: DialSettings, results: Results) -> list[Figure]:
+def label_figures(s: DialSettings, results: DialResults) -> list[Figure]:
     """Accuracy against the number of labels at the corners of one hidden layer."""
     out = []
     for source in s.chosen_sources():
         series = []
         for name in (*CORNERS, "shared, whole field"):
             place = results.corner(source, 1, name)
-            rungs = {} if place is None else ladder(s, results, place)
-            if rungs:
-                series.append(
-                    _series(name, [(labels, accuracy_over_seeds(a)) for labels, a in rungs.items()])
-                )
-        most, target = s.labels(source), s.accuracy_target(source)
-        ends = (most[0], most[-1])
-        series.append(Series(f"target {target:g}", ends, (target, target), role="bound"))
-        series.append(
-            Series("best constant answer", ends, (chance_of(s, source),) * 2, role="baseline")
-        )
+            steps = {} if place is None else ladder(s, results, place)
+            if steps:
+                points = [(labels, accuracy_over_seeds(a)) for labels, a in steps.items()]
+                series.append(Series.of(name, points))
+        rungs, target = s.labels(source), s.accuracy_target(source)
+        series.append(Series.level(f"target {target:g}", rungs, target, role="bound"))
+        series.append(Series.level("best constant answer", rungs, chance_of(s, source)))
         caption = (
             f"One hidden layer on {source}; mean over seeds with 95 % intervals. The price of an "
             "accuracy is read where a line crosses the target."
@@ -102,24 +96,26 @@ def label_figures(s: DialSettings, results: Results) -> list[Figure]:
     return out
 
 
-def maps(s: DialSettings, results: Results) -> list[Heatmap]:
+def maps(s: DialSettings, results: DialResults) -> list[Heatmap]:
     """Accuracy over receptive field and groups, on pixels in order and on permuted ones."""
     out = []
     for source in s.chosen_sources():
-        side, here = (
-            SHAPES[source][0],
-            [place for place in s.places() if (place.source, place.depth) == (source, 1)],
-        )
+        side = SHAPES[source][0]
+        places = [place for place in s.places() if (place.source, place.depth) == (source, 1)]
         fields, sets = (
-            tuple(sorted({getattr(place, part) for place in here})) for part in ("field", "groups")
+            tuple(sorted({getattr(place, part) for place in places}))
+            for part in ("field", "groups")
         )
         for permuted in (False, True):
             grid = [
-                [results.accuracy(Place(source, 1, field, groups), permuted) for field in fields]
+                [
+                    results.accuracy(DialPlace(source, 1, field, groups), permuted)
+                    for field in fields
+                ]
                 for groups in sets
             ]
-            known = [
-                [None if each is None else accuracy_over_seeds(each) for each in row]
+            intervals = [
+                [None if accuracy is None else accuracy_over_seeds(accuracy) for accuracy in row]
                 for row in grid
             ]
             title = f"{source}, {'permuted pixels' if permuted else 'pixels in order'}"
@@ -137,24 +133,27 @@ def maps(s: DialSettings, results: Results) -> list[Heatmap]:
                     Axis("test accuracy"),
                     fields,
                     sets,
-                    tuple(tuple(None if i is None else i.estimate for i in row) for row in known),
                     tuple(
-                        tuple("not run" if i is None else shown(i) for i in row) for row in known
+                        tuple(None if i is None else i.estimate for i in row) for row in intervals
                     ),
-                    tuple((False,) * len(row) for row in known),
+                    tuple(
+                        tuple("not run" if i is None else shown(i) for i in row)
+                        for row in intervals
+                    ),
+                    tuple((False,) * len(row) for row in intervals),
                     caption,
                 )
             )
     return out
 
 
-def accuracy_table(s: DialSettings, results: Results) -> TableData:
+def accuracy_table(s: DialSettings, results: DialResults) -> TableData:
     """Every accuracy with its interval, its recipe, its cost and the constant answer beside it."""
     rows = []
-    for cell, found in results.cells.items():
+    for cell, measured in results.cells.items():
         place, network = cell.place, network_of(s, cell.place)
         shape = SHAPES[place.source]
-        recipe = results.recipes[Cell(place, cell.permuted)].option
+        recipe = results.recipes[DialCell(place, cell.permuted)].option
         stop = round(recipe.moment * s.steps / s.times)
         rows.append(
             (
@@ -165,15 +164,15 @@ def accuracy_table(s: DialSettings, results: Results) -> TableData:
                 place.groups,
                 "permuted" if cell.permuted else "in order",
                 cell.labels or s.all_labels(place.source),
-                shown(accuracy_over_seeds(found.accuracy)),
-                shown(accuracy_over_seeds(found.last)),
-                len(found.accuracy),
+                shown(accuracy_over_seeds(measured.accuracy)),
+                shown(accuracy_over_seeds(measured.last)),
+                len(measured.accuracy),
                 round(chance_of(s, place.source), 4),
                 recipe.rate,
                 stop,
                 network.parameter_count(shape),
                 network.flops(shape),
-                round(found.seconds, 3),
+                round(measured.seconds, 3),
             )
         )
     columns = (
@@ -197,7 +196,7 @@ def accuracy_table(s: DialSettings, results: Results) -> TableData:
     return TableData("accuracy", "Test accuracies", columns, tuple(rows))
 
 
-def decomposition_table(s: DialSettings, results: Results) -> TableData:
+def decomposition_table(s: DialSettings, results: DialResults) -> TableData:
     """What locality and sharing give, in accuracy and in labels, both ways around the map."""
     rows = []
     for source, depth in results.complete(s):
@@ -245,19 +244,19 @@ def decomposition_table(s: DialSettings, results: Results) -> TableData:
     )
 
 
-def price_table(s: DialSettings, results: Results) -> TableData:
+def price_table(s: DialSettings, results: DialResults) -> TableData:
     """The labels at which each corner passes the target accuracy."""
     rows = [
         (
             source,
             name,
             s.accuracy_target(source),
-            price(each.interval(), s.labels(source)),
-            each.seeds,
+            price(labels.interval(), s.labels(source)),
+            labels.seeds,
         )
         for source in s.chosen_sources()
         for name in (*CORNERS, "shared, whole field")
-        if (each := needed(s, results, source, name)) is not None
+        if (labels := needed(s, results, source, name)) is not None
     ]
     return TableData(
         "labels",
@@ -279,8 +278,8 @@ def shown(interval: Interval) -> str:
 def factor(ratio: Interval) -> str:
     """A factor in words, also where it is only bounded.
 
-    >>> factor(Interval(math.nan, 2.0, math.inf, 0.95, "", 6)), factor(Interval(math.nan, 0.0, math.inf, 0.95, "", 6))
-    ('at least 2', 'unknown: the ladder does not reach')
+    >>> [factor(Interval(math.nan, low, math.inf, 0.95, "", 6)) for low in (2.0, 0.0)]
+    ['at least 2', 'unknown: the ladder does not reach']
     """
     if math.isfinite(ratio.estimate) and ratio.low > 0 and math.isfinite(ratio.high):
         return f"{ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]"
@@ -296,8 +295,9 @@ def factor(ratio: Interval) -> str:
 def price(labels: Interval, rungs: list[int]) -> str:
     """A number of labels in words, also beyond the ends of the ladder.
 
-    >>> price(Interval(0.0, 0.0, 0.0, 0.95, "", 6), [10, 100]), price(Interval(math.inf, 80.0, math.inf, 0.95, "", 6), [10, 100])
-    ('at most 10', 'more than 80')
+    >>> below, above = ((0.0, 0.0, 0.0), (math.inf, 80.0, math.inf))
+    >>> [price(Interval(*ends, 0.95, "", 6), [10, 100]) for ends in (below, above)]
+    ['at most 10', 'more than 80']
     """
     if labels.low > 0 and math.isfinite(labels.high):
         return f"{labels.estimate:.0f} [{labels.low:.0f}, {labels.high:.0f}]"
@@ -308,14 +308,3 @@ def price(labels: Interval, rungs: list[int]) -> str:
             else "unknown: the ladder does not tell"
         )
     return f"at most {max(labels.high, rungs[0]):.0f}"
-
-
-def _series(label: str, points: Sequence[tuple[Any, Interval]]) -> Series:
-    return Series(
-        label,
-        tuple(x for x, _ in points),
-        tuple(i.estimate for _, i in points),
-        tuple(i.low for _, i in points),
-        tuple(i.high for _, i in points),
-        seeds=tuple(i.count for _, i in points),
-    )

@@ -8,7 +8,7 @@ from separatrix.notes import Note
 from separatrix.studies.dial import figures as f
 from separatrix.studies.dial.settings import SCALES, DialSettings
 from separatrix.studies.dial.trials import (
-    Results,
+    DialResults,
     ladder_cells,
     measure_all,
     result_trials,
@@ -23,9 +23,6 @@ from separatrix.studies.study import Study
 class DialStudy(Study[DialSettings]):
     """From FCN through LCN to CNN on real images: receptive field and weight sharing, turned one at
     a time.
-
-    >>> DialStudy().name, len(DialStudy().claims)
-    ('dial', 4)
     """
 
     name = "dial"
@@ -68,10 +65,10 @@ class DialStudy(Study[DialSettings]):
         return Outcome(tuple(findings(s, results)), figures, tables, notes(s, results))
 
 
-def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
+def notes(s: DialSettings, results: DialResults) -> tuple[Note, ...]:
     """What a reader must know beside the numbers.
 
-    >>> [note.code for note in notes(DialSettings(sources=("mnist",)), Results({}, {}))]
+    >>> [note.code for note in notes(DialSettings(sources=("mnist",)), DialResults({}, {}))]
     ['networks', 'tuning', 'intervals']
     """
     out = [
@@ -112,7 +109,7 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
         if len(s.rates) > 1 and choice.option.rate in (min(s.rates), max(s.rates))
     ]
     if edges:
-        told = ", ".join(
+        listed = ", ".join(
             sorted(
                 {
                     f"{c.place.name or f'field {c.place.field}, groups {c.place.groups}'} "
@@ -126,14 +123,14 @@ def notes(s: DialSettings, results: Results) -> tuple[Note, ...]:
                 "edge-of-grid",
                 "warning",
                 "The best rate lies at an end of the rates tried, so that a better one may lie "
-                f"beyond, for: {told}.",
+                f"beyond, for: {listed}.",
             )
         )
     small = [name for name in s.chosen_sources() if name in EMBEDDED]
     if small:
-        said = (
+        text = (
             f"These are embedded images ({', '.join(small)}): real, but small and few; "
             "`separatrix data get cifar10` and `mnist` fetch larger ones."
         )
-        out.append(Note("embedded-data", "warning", said))
+        out.append(Note("embedded-data", "warning", text))
     return tuple(out)

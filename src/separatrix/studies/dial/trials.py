@@ -9,53 +9,46 @@ from typing import Any
 import numpy as np
 
 from separatrix.engine import Lab, Measure, Sweep, Trial
-from separatrix.inference import SearchPlan
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, LCN, Network
-from separatrix.studies.dial.settings import CORNERS, DialSettings, Place
-from separatrix.studies.dial.task import LabelledImages
+from separatrix.studies.cells import Row, accuracies, run_cells
+from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
 from separatrix.studies.study import seeds_from
-from separatrix.studies.tuning import Choice, Tunable, grid_of
+from separatrix.studies.tuning import Choice, run_grids
+from separatrix.tasks.labelled_images import LabelledImages
 
 NEXT = 3  # the side of the windows of further layers, over the positions of the layer before
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Cell:
-    """A place with its pixels in order or permuted, and a number of labels.
+class DialCell:
+    """A place with its pixels in order or permuted, and a number of labels."""
 
-    >>> Cell(Place("cifar10", 1, 32, 8), labels=45000).permuted
-    False
-    """
-
-    place: Place
+    place: DialPlace
     permuted: bool = False
     labels: int = 0  # 0: all
 
 
 @dataclasses.dataclass(frozen=True, order=True)
-class Recipe:
+class DialRecipe:
     """What is tuned: the learning rate, and the measurement (from 1 to the number of `times`) at
     which training stops.
-
-    >>> Recipe(0.001, 4).moment
-    4
     """
 
     rate: float
     moment: int
 
 
-def network_of(s: DialSettings, place: Place) -> Network:
+def network_of(s: DialSettings, place: DialPlace) -> Network:
     """The network of a place. All places of a data set and depth have the same number of hidden
     units.
 
-    The FCN's corner is spelled as a full network: with a window as large as the image and weights
-    of its own at every window, each unit sees all pixels, in an order that its random weights do
-    not know.
+    The FCN's corner is a full network: where the window is as large as the image and every window
+    has its own weights, each unit sees all pixels, in an order that its random weights do not know.
 
     >>> s = DialSettings(filters=4)
-    >>> [network_of(s, Place("embedded-digits", 1, *where)).parameter_count((8, 8, 1)) for where in ((8, 4), (3, 4), (3, 2), (3, 1))]
+    >>> places = [DialPlace("embedded-digits", 1, *p) for p in ((8, 4), (3, 4), (3, 2), (3, 1))]
+    >>> [network_of(s, place).parameter_count((8, 8, 1)) for place in places]
     [4810, 1290, 810, 690]
     """
     common: dict[str, Any] = {
@@ -74,10 +67,13 @@ def network_of(s: DialSettings, place: Place) -> Network:
     )
 
 
-def trial_of(s: DialSettings, cell: Cell, rate: float, seed: int, tuning: bool = False) -> Trial:
+def trial_of(
+    s: DialSettings, cell: DialCell, rate: float, seed: int, tuning: bool = False
+) -> Trial:
     """One trial. Networks with the same data set, pixels, labels and seed see the same rows.
 
-    >>> trial_of(DialSettings(), Cell(Place("embedded-digits", 1, 3, 1)), 0.01, seed=0).task.labels
+    >>> cell = DialCell(DialPlace("embedded-digits", 1, 3, 1))
+    >>> trial_of(DialSettings(), cell, rate=0.01, seed=0).task.labels
     972
     """
     place = cell.place
@@ -97,12 +93,12 @@ def trial_of(s: DialSettings, cell: Cell, rate: float, seed: int, tuning: bool =
     )
 
 
-def tuning_cells(s: DialSettings) -> list[Cell]:
+def tuning_cells(s: DialSettings) -> list[DialCell]:
     """What is tuned: every place, on pixels in order and on permuted ones, with all labels."""
-    return [Cell(place, permuted) for place in s.places() for permuted in (False, True)]
+    return [DialCell(place, permuted) for place in s.places() for permuted in (False, True)]
 
 
-def ladder_cells(s: DialSettings) -> list[list[Cell]]:
+def ladder_cells(s: DialSettings) -> list[list[DialCell]]:
     """The corners with fewer labels, in parts of two rungs: with these a program's batches are as
     large as without them.
 
@@ -114,7 +110,7 @@ def ladder_cells(s: DialSettings) -> list[list[Cell]]:
     places = [place for place in s.places() if place.depth == 1 and place.name]
     return [
         [
-            Cell(place, False, labels)
+            DialCell(place, False, labels)
             for place in places
             for labels in rungs[place.source][start : start + 2]
         ]
@@ -122,7 +118,7 @@ def ladder_cells(s: DialSettings) -> list[list[Cell]]:
     ]
 
 
-def tuning_sweeps(s: DialSettings) -> dict[Cell, dict[float, Sweep]]:
+def tuning_sweeps(s: DialSettings) -> dict[DialCell, dict[float, Sweep]]:
     """For every cell and rate the trials on which rates are compared, on images that no result
     uses.
 
@@ -131,65 +127,52 @@ def tuning_sweeps(s: DialSettings) -> dict[Cell, dict[float, Sweep]]:
     {3}
     """
     seeds = seeds_from(s.seed, s.tune_seeds, purpose=1)
-    out = {}
-    for cell in tuning_cells(s):
-        most = s.all_labels(cell.place.source)
-
-        def trial(rate: float, labels: int, seed: int, cell: Cell = cell) -> Trial:
-            return trial_of(s, dataclasses.replace(cell, labels=labels), rate, seed, tuning=True)
-
-        out[cell] = grid_of(Tunable(trial, bool, SearchPlan(1, most)), s.rates, seeds, (1.0,), most)
-    return out
+    return {
+        cell: {
+            rate: Sweep(tuple(trial_of(s, cell, rate, seeds[0], tuning=True).at_seeds(seeds)))
+            for rate in s.rates
+        }
+        for cell in tuning_cells(s)
+    }
 
 
-def tune(lab: Lab, s: DialSettings) -> dict[Cell, Choice[Recipe]]:
-    """The recipe of every cell, by its accuracy on the images kept apart; cells without a finished
-    trial are missing.
+def tune(lab: Lab, s: DialSettings) -> dict[DialCell, Choice[DialRecipe]]:
+    """The recipe of every cell, by its accuracy on held-out images; cells without a finished trial
+    are missing.
 
     To the FCN, pixels in order and permuted ones are the same data: it gets one recipe for both,
     from the trials of both.
     """
-    grid = tuning_sweeps(s)
-    rows = _rows(
-        lab,
-        Sweep(
-            tuple(trial for rates in grid.values() for sweep in rates.values() for trial in sweep)
-        ),
-        "tuning",
-    )
+    grids = run_grids(lab, tuning_sweeps(s), "tuning")
     chosen = {}
-    for cell in grid:
-        alike = [
-            each
-            for each in grid
-            if each == cell or (each.place == cell.place and cell.place.name == "FCN")
+    for cell in grids:
+        shared = [
+            other
+            for other in grids
+            if other == cell or (other.place == cell.place and cell.place.name == "FCN")
         ]
-        scores: dict[Recipe, float] = {}
+        scores: dict[DialRecipe, float] = {}
         for rate in s.rates:
-            curves = [
-                _curve(rows[trial.identity], s)
-                for each in alike
-                for trial in grid[each][rate]
-                if trial.identity in rows
-            ]
+            curves = [_curve(row, s) for other in shared for row in grids[other][rate]]
             if curves:
                 scores |= {
-                    Recipe(rate, moment + 1): 1.0 - float(level)
+                    DialRecipe(rate, moment + 1): 1.0 - float(level)
                     for moment, level in enumerate(np.mean(curves, axis=0))
                 }
         if scores:
-            chosen[cell] = Choice(pick(scores, min(s.test, s.apart(cell.place.source))), scores)
+            images = min(s.test, s.held_out(cell.place.source))
+            chosen[cell] = Choice(pick(scores, images), scores)
     return chosen
 
 
-def pick(scores: Mapping[Recipe, float], images: int) -> Recipe:
-    """The rate with the lowest risk, and its last moment that is as good up to the error that so
-    many images bring.
+def pick(scores: Mapping[DialRecipe, float], images: int) -> DialRecipe:
+    """The rate with the lowest risk, and its last moment that is as good up to the sampling error
+    of so many images.
 
-    To stop early pays where a network begins to overfit; the best of many moments on few images is
+    Stopping early pays where a network begins to overfit; the best of many moments on few images is
     mostly chance.
 
-    >>> scores = {Recipe(0.01, 1): 0.10, Recipe(0.01, 2): 0.11, Recipe(0.01, 3): 0.20, Recipe(0.1, 3): 0.15}
+    >>> scores = {DialRecipe(0.01, 1): 0.10, DialRecipe(0.01, 2): 0.11, DialRecipe(0.01, 3): 0.20}
     >>> pick(scores, images=100).moment, pick(scores, images=100_000).moment
     (2, 1)
     """
@@ -203,12 +186,9 @@ def pick(scores: Mapping[Recipe, float], images: int) -> Recipe:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
-    """What the seeds of a cell did: the accuracies where training stopped by the recipe and at the
-    last step, and the seconds of a trial.
-
-    >>> Measured(np.array([0.5, 0.6]), np.array([0.5, 0.6]), 1.0).accuracy.mean().round(2)
-    np.float64(0.55)
+class DialAccuracy:
+    """The accuracies of a cell's seeds where the recipe stops training and at the last step, and
+    the mean seconds of a trial.
     """
 
     accuracy: np.ndarray
@@ -217,23 +197,22 @@ class Measured:
 
 
 @dataclasses.dataclass(frozen=True)
-class Results:
+class DialResults:
     """All that was measured, with the recipes; cells with fewer than two finished seeds are
     missing.
-
-    >>> Results({}, {}).accuracy(Place("mnist", 1, 6, 1)) is None
-    True
     """
 
-    cells: Mapping[Cell, Measured]
-    recipes: Mapping[Cell, Choice[Recipe]]
+    cells: Mapping[DialCell, DialAccuracy]
+    recipes: Mapping[DialCell, Choice[DialRecipe]]
 
-    def accuracy(self, place: Place, permuted: bool = False, labels: int = 0) -> np.ndarray | None:
+    def accuracy(
+        self, place: DialPlace, permuted: bool = False, labels: int = 0
+    ) -> np.ndarray | None:
         """The accuracy of each seed, where it was measured."""
-        found = self.cells.get(Cell(place, permuted, labels))
-        return None if found is None else found.accuracy
+        cell = DialCell(place, permuted, labels)
+        return self.cells[cell].accuracy if cell in self.cells else None
 
-    def corner(self, source: str, depth: int, name: str) -> Place | None:
+    def corner(self, source: str, depth: int, name: str) -> DialPlace | None:
         """The place of a corner, where it was measured."""
         return next(
             (
@@ -261,53 +240,40 @@ class Results:
         ]
 
 
-def measure_all(lab: Lab, s: DialSettings) -> Results:
+def measure_all(lab: Lab, s: DialSettings) -> DialResults:
     """Tune, then run everything; a trial that did not stay finite counts as a constant answer."""
     recipes = tune(lab, s)
-    found: dict[Cell, Measured] = {}
+    measured: dict[DialCell, DialAccuracy] = {}
     for number, part in enumerate([tuning_cells(s), *ladder_cells(s)]):
         trials = {
-            cell: result_trials(s, cell, recipes[Cell(cell.place, cell.permuted)])
+            cell: result_trials(s, cell, recipes[tuned])
             for cell in part
-            if Cell(cell.place, cell.permuted) in recipes
+            if (tuned := DialCell(cell.place, cell.permuted)) in recipes
         }
-        rows = _rows(
-            lab,
-            Sweep(tuple(trial for each in trials.values() for trial in each)),
-            "fewer labels" if number else "all labels",
-        )
-        for cell, mine in trials.items():
-            done = [rows[trial.identity] for trial in mine if trial.identity in rows]
-            if len(done) >= 2:
-                moment = recipes[Cell(cell.place, cell.permuted)].option.moment
-                curves = np.array([_curve(row, s) for row in done])
-                found[cell] = Measured(
-                    curves[:, moment - 1],
-                    curves[:, -1],
-                    float(np.mean([row["run.seconds"] for row in done])),
+        cell_rows = run_cells(lab, trials, "fewer labels" if number else "all labels")
+        for cell, rows in cell_rows.items():
+            if len(rows) >= 2:
+                moment = recipes[DialCell(cell.place, cell.permuted)].option.moment
+                curves = np.array([_curve(row, s) for row in rows])
+                measured[cell] = DialAccuracy(
+                    accuracy=curves[:, moment - 1],
+                    last=curves[:, -1],
+                    seconds=float(np.mean([row["run.seconds"] for row in rows])),
                 )
-    return Results(found, recipes)
+    return DialResults(measured, recipes)
 
 
-def result_trials(s: DialSettings, cell: Cell, choice: Choice[Recipe] | None = None) -> list[Trial]:
-    """The trials of a cell, one a seed, with the chosen rate (or the first)."""
+def result_trials(
+    s: DialSettings, cell: DialCell, choice: Choice[DialRecipe] | None = None
+) -> list[Trial]:
+    """The trials of a cell, one per seed, with the chosen rate (or the first)."""
     rate = s.rates[0] if choice is None else choice.option.rate
     seeds = seeds_from(s.seed, s.seeds)
     return trial_of(s, cell, rate, seeds[0]).at_seeds(seeds)
 
 
-def _rows(lab: Lab, sweep: Sweep, what: str) -> dict[str, dict[str, Any]]:
-    return (
-        {row["trial"]: row for row in lab.run(sweep, what).arrow.to_pylist()} if len(sweep) else {}
-    )
-
-
-def _curve(row: dict[str, Any], s: DialSettings) -> np.ndarray:
-    """The accuracies at the moments after the start; where a trial has diverged, that of a guess
-    among as many classes.
-    """
-    out = np.full(s.times, 1.0 / s.classes(row["task.source"].partition("@")[0]))
-    for moment, risk in enumerate(row["trace.risk"][1 : s.times + 1]):
-        if risk is not None and np.isfinite(risk):
-            out[moment] = 1.0 - risk
-    return out
+def _curve(row: Row, s: DialSettings) -> np.ndarray:
+    """The accuracies at the moments after the start; that of guessing after a trial diverged."""
+    chance = 1.0 / s.classes(row["task.source"].partition("@")[0])
+    moments = row["trace.risk"][1 : s.times + 1]
+    return accuracies([*moments, *[None] * (s.times - len(moments))], chance)

@@ -1,16 +1,16 @@
 """The claims of the study `dial`, and how accuracies and labels decide them."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from separatrix.errors import SeparatrixError
+from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.inference import Interval
 from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
 from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
-from separatrix.studies.dial.labels import Needed, label_ratio, labels_needed
-from separatrix.studies.dial.settings import CORNERS, DialSettings, Place
-from separatrix.studies.dial.trials import Results
+from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
+from separatrix.studies.dial.trials import DialResults
 
 CONDITIONS = (
     "the paper proves its bounds for a task of its own and asks what becomes of them on images "
@@ -47,12 +47,16 @@ INDIFFERENT = Claim(
 )
 CLAIMS = (LOCALITY, SHARING, LOSES, INDIFFERENT)
 
+DRAWS = 4000
+METHOD = "interpolated ladder, Student's t at each rung"
 
-def findings(s: DialSettings, results: Results) -> list[Finding]:
+
+def findings(s: DialSettings, results: DialResults) -> list[Finding]:
     """The verdict on every claim.
 
-    >>> [each.verdict for each in findings(DialSettings(sources=("embedded-digits",)), Results({}, {}))]
-    ['undecided', 'undecided', 'undecided', 'undecided']
+    >>> s = DialSettings(sources=("embedded-digits",))
+    >>> {finding.verdict for finding in findings(s, DialResults({}, {}))}
+    {'undecided'}
     """
     judges: tuple[tuple[Claim, Callable[..., Finding]], ...] = (
         (LOCALITY, lambda: _pays(s, results, LOCALITY, "LCN", "FCN")),
@@ -78,21 +82,23 @@ def level_for(parts: int) -> float:
     return 1.0 - 0.05 / parts
 
 
-def _pays(s: DialSettings, results: Results, claim: Claim, better: str, worse: str) -> Finding:
+def _pays(s: DialSettings, results: DialResults, claim: Claim, better: str, worse: str) -> Finding:
     where = results.complete(s)
-    judged = []
+    verdicts: list[Verdict] = []
+    evidence = []
     for source, depth in where:
         gap = paired(results, source, depth, better, worse)
-        interval = mean_over_seeds(gap, level_for(len(where)))
-        judged.append(
+        lead = mean_over_seeds(gap, level_for(len(where)))
+        verdicts.append(decide_above(lead, 0.0))
+        evidence.append(
             Evidence.of(
                 f"{source}, depth {depth}: {better}'s accuracy less the {worse}'s",
-                interval,
+                lead,
                 0.0,
                 **_levels(results, source, depth),
             )
         )
-    extra = [
+    savings = [
         Evidence.of(
             f"{source}: labels of the {worse} over those of the {better} at accuracy "
             f"{s.accuracy_target(source):g}",
@@ -103,23 +109,23 @@ def _pays(s: DialSettings, results: Results, claim: Claim, better: str, worse: s
         if (ratio := label_gap(s, results, source, worse, better)) is not None
     ]
     reason = (
-        f"judged on accuracies with all labels at {_told(where)}, paired by seed, intervals "
+        f"judged on accuracies with all labels at {_listed(where)}, paired by seed, intervals "
         "widened for their number; what it saves in labels is told beside"
     )
-    return _finding(
-        s, claim, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *extra]
-    )
+    return _finding(s, claim, where, verdicts, reason, [*evidence, *savings])
 
 
-def _loses(s: DialSettings, results: Results) -> Finding:
+def _loses(s: DialSettings, results: DialResults) -> Finding:
     where = results.complete(s)
-    judged, beside = [], []
+    verdicts: list[Verdict] = []
+    losses, remainders = [], []
     for source, depth in where:
         plain, permuted = (
             paired(results, source, depth, "LCN", "FCN", hidden) for hidden in (False, True)
         )
         lost = gap_over_seeds(plain, permuted, level_for(len(where)))
-        judged.append(
+        verdicts.append(decide_above(lost, 0.0))
+        losses.append(
             Evidence.of(
                 f"{source}, depth {depth}: LCN less FCN on pixels in order, less the same on "
                 "permuted ones",
@@ -127,7 +133,7 @@ def _loses(s: DialSettings, results: Results) -> Finding:
                 0.0,
             )
         )
-        beside.append(
+        remainders.append(
             Evidence.of(
                 f"{source}, depth {depth}: LCN less FCN on permuted pixels",
                 mean_over_seeds(permuted),
@@ -135,16 +141,14 @@ def _loses(s: DialSettings, results: Results) -> Finding:
             )
         )
     reason = (
-        f"judged at {_told(where)}: by how much the LCN's lead over the FCN is smaller on "
+        f"judged at {_listed(where)}: by how much the LCN's lead over the FCN is smaller on "
         "permuted pixels (other seeds' rows, so not paired), intervals widened for their number; "
         "a lead that remains is not the locality of images"
     )
-    return _finding(
-        s, LOSES, where, [decide_above(each, 0.0) for each in judged], reason, [*judged, *beside]
-    )
+    return _finding(s, LOSES, where, verdicts, reason, [*losses, *remainders])
 
 
-def _indifferent(s: DialSettings, results: Results) -> Finding:
+def _indifferent(s: DialSettings, results: DialResults) -> Finding:
     where = results.complete(s)
     verdicts: list[Verdict] = []
     evidence = []
@@ -153,10 +157,8 @@ def _indifferent(s: DialSettings, results: Results) -> Finding:
         gap = gap_over_seeds(
             _accuracy(results, place, True), _accuracy(results, place), level_for(len(where))
         )
-        inside, outside = (
-            gap.low > -s.margin and gap.high < s.margin,
-            gap.low > s.margin or gap.high < -s.margin,
-        )
+        inside = gap.low > -s.margin and gap.high < s.margin
+        outside = gap.low > s.margin or gap.high < -s.margin
         verdicts.append("supported" if inside else "refuted" if outside else "undecided")
         evidence.append(
             Evidence.of(
@@ -168,8 +170,8 @@ def _indifferent(s: DialSettings, results: Results) -> Finding:
             )
         )
     reason = (
-        f"judged at {_told(where)}: supported where the whole interval lies within ±{s.margin:g}, "
-        "refuted where it lies outside; intervals widened for their number"
+        f"judged at {_listed(where)}: supported where the whole interval lies within "
+        f"±{s.margin:g}, refuted where it lies outside; intervals widened for their number"
     )
     return _finding(s, INDIFFERENT, where, verdicts, reason, evidence)
 
@@ -177,17 +179,17 @@ def _indifferent(s: DialSettings, results: Results) -> Finding:
 def one_by_one(where: list[tuple[str, int]], verdicts: list[Verdict]) -> str:
     """What each data set and depth says by itself, in words.
 
-    >>> one_by_one([("cifar10", 1), ("cifar10", 2), ("mnist", 1)], ["supported", "supported", "undecided"])
-    'supported at cifar10 (depth 1, 2); undecided at mnist (depth 1)'
+    >>> one_by_one([("cifar10", 1), ("cifar10", 2)], ["supported", "undecided"])
+    'supported at cifar10 (depth 1); undecided at cifar10 (depth 2)'
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    depths: dict[str, dict[str, list[str]]] = {}
     for (source, depth), verdict in zip(where, verdicts):
-        found.setdefault(verdict, {}).setdefault(source, []).append(str(depth))
-    told = {
-        verdict: ", ".join(f"{source} (depth {', '.join(some)})" for source, some in places.items())
-        for verdict, places in found.items()
+        depths.setdefault(verdict, {}).setdefault(source, []).append(str(depth))
+    places = {
+        verdict: ", ".join(f"{name} (depth {', '.join(parts)})" for name, parts in sources.items())
+        for verdict, sources in depths.items()
     }
-    return "; ".join(f"{verdict} at {places}" for verdict, places in told.items())
+    return "; ".join(f"{verdict} at {listed}" for verdict, listed in places.items())
 
 
 def _finding(
@@ -214,7 +216,7 @@ def _finding(
 
 
 def paired(
-    results: Results, source: str, depth: int, first: str, second: str, permuted: bool = False
+    results: DialResults, source: str, depth: int, first: str, second: str, permuted: bool = False
 ) -> np.ndarray:
     """The accuracy of one corner less that of another, seed by seed: networks of a seed saw the
     same images.
@@ -227,7 +229,7 @@ def paired(
     return a[:seeds] - b[:seeds]
 
 
-def locality_share(results: Results, source: str, depth: int) -> Interval | None:
+def locality_share(results: DialResults, source: str, depth: int) -> Interval | None:
     """Which part of the CNN's lead over the FCN the LCN already has; None where there is no lead to
     divide.
 
@@ -251,17 +253,114 @@ def locality_share(results: Results, source: str, depth: int) -> Interval | None
     )
 
 
-def ladder(s: DialSettings, results: Results, place: Place) -> dict[int, np.ndarray]:
+@dataclasses.dataclass(frozen=True)
+class LabelsNeeded:
+    """The labels at which the mean accuracy passes a target, as logarithms: the estimate, and draws
+    that carry its error.
+
+    Minus infinity says "below the first rung", infinity "above the last".
+    """
+
+    log_labels: float
+    draws: np.ndarray
+    seeds: int
+
+    def interval(self) -> Interval:
+        """The labels with their interval; an end is 0 or infinite beyond the ladder's ends."""
+        low, high = np.exp(_quantiles(self.draws, self.draws))
+        return Interval(np.exp(self.log_labels), float(low), float(high), 0.95, METHOD, self.seeds)
+
+
+def labels_needed(ladder: Mapping[int, np.ndarray], target: float, stream: int = 0) -> LabelsNeeded:
+    """The labels at which the mean accuracy over seeds passes `target`, from a ladder of accuracies
+    by number of labels.
+
+    Seeds lie much closer together than rungs do: counting successes rung by rung would know no more
+    than the spacing of the ladder. So the mean accuracy is interpolated, linearly in the logarithm
+    of the number of labels. Draws carry the error of each rung's mean (Student's t).
+
+    >>> ladder = {100: np.array([0.39, 0.41]), 1000: np.array([0.59, 0.61])}
+    >>> round(labels_needed(ladder, 0.5).interval().estimate), labels_needed(ladder, 0.7).log_labels
+    (316, inf)
+    """
+    rungs = sorted(ladder)
+    if len(rungs) < 2 or any(np.size(ladder[rung]) < 2 for rung in rungs):
+        raise ParameterError(
+            "labels_needed",
+            "ladder",
+            "at least two rungs of at least two seeds each",
+            {r: np.size(ladder[r]) for r in rungs},
+        )
+    means = np.array([np.mean(ladder[rung]) for rung in rungs])
+    errors = np.array(
+        [np.std(ladder[rung], ddof=1) / np.sqrt(np.size(ladder[rung])) for rung in rungs]
+    )
+    rng = np.random.default_rng([stream, len(rungs)])
+    tails = np.stack([rng.standard_t(np.size(ladder[rung]) - 1, DRAWS) for rung in rungs], axis=1)
+    seeds = min(np.size(ladder[rung]) for rung in rungs)
+    logs = np.log(np.array(rungs, float))
+    return LabelsNeeded(
+        float(_crossing(logs, means[None], target)[0]),
+        _crossing(logs, means + errors * tails, target),
+        seeds,
+    )
+
+
+def label_ratio(more: LabelsNeeded, fewer: LabelsNeeded) -> Interval:
+    """How many times more labels the first needs; one-sided where a ladder does not reach, 0 to
+    infinity where neither does.
+
+    >>> error = np.linspace(-0.1, 0.1, 101)
+    >>> more = LabelsNeeded(np.log(1000.0), np.log(1000.0) + error, 6)
+    >>> fewer = LabelsNeeded(np.log(100.0), np.log(100.0) - error, 6)
+    >>> ratio = label_ratio(more, fewer)
+    >>> round(ratio.estimate, 6), ratio.low < 10 < ratio.high
+    (10.0, True)
+    """
+    with np.errstate(invalid="ignore"):
+        gaps = more.draws - fewer.draws
+        middle = more.log_labels - fewer.log_labels
+    unknown = np.isnan(gaps)  # both beyond the same end: anything is possible
+    low, high = np.exp(
+        _quantiles(np.where(unknown, -np.inf, gaps), np.where(unknown, np.inf, gaps))
+    )
+    estimate = float(np.exp(middle)) if np.isfinite(middle) else float("nan")
+    return Interval(estimate, float(low), float(high), 0.95, METHOD, min(more.seeds, fewer.seeds))
+
+
+def _crossing(logs: np.ndarray, means: np.ndarray, target: float) -> np.ndarray:
+    """Where each row of means first reaches the target, between the rungs around it."""
+    # More labels do not hurt: a fall between rungs is noise.
+    rising = np.maximum.accumulate(means, axis=1)
+    reached = rising >= target
+    first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(logs))
+    at = np.clip(first, 1, len(logs) - 1)
+    row = np.arange(len(means))
+    below, above = rising[row, at - 1], rising[row, at]
+    share = np.clip((target - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
+    inside = logs[at - 1] + share * (logs[at] - logs[at - 1])
+    return np.where(first == 0, -np.inf, np.where(first == len(logs), np.inf, inside))
+
+
+def _quantiles(lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
+    # Order statistics, because infinite draws cannot be interpolated.
+    return float(np.quantile(lower, 0.025, method="lower")), float(
+        np.quantile(upper, 0.975, method="higher")
+    )
+
+
+def ladder(s: DialSettings, results: DialResults, place: DialPlace) -> dict[int, np.ndarray]:
     """The accuracies of a corner by number of labels, as far as they were measured."""
     rungs = s.labels(place.source)
-    found = {
-        labels: results.accuracy(place, labels=0 if labels == rungs[-1] else labels)
+    return {
+        labels: accuracy
         for labels in rungs
+        if (accuracy := results.accuracy(place, labels=0 if labels == rungs[-1] else labels))
+        is not None
     }
-    return {labels: accuracy for labels, accuracy in found.items() if accuracy is not None}
 
 
-def needed(s: DialSettings, results: Results, source: str, name: str) -> Needed | None:
+def needed(s: DialSettings, results: DialResults, source: str, name: str) -> LabelsNeeded | None:
     """The labels at which a corner of one hidden layer passes the target accuracy; None where its
     ladder was not measured.
     """
@@ -277,35 +376,35 @@ def needed(s: DialSettings, results: Results, source: str, name: str) -> Needed 
 
 
 def label_gap(
-    s: DialSettings, results: Results, source: str, more: str, fewer: str
+    s: DialSettings, results: DialResults, source: str, more: str, fewer: str
 ) -> Interval | None:
     """How many times more labels one corner needs than another."""
     a, b = needed(s, results, source, more), needed(s, results, source, fewer)
     return None if a is None or b is None else label_ratio(a, b)
 
 
-def _levels(results: Results, source: str, depth: int) -> dict[str, float]:
+def _levels(results: DialResults, source: str, depth: int) -> dict[str, float]:
     return {
         name: float(_accuracy(results, _corner(results, source, depth, name)).mean())
         for name in CORNERS
     }
 
 
-def _corner(results: Results, source: str, depth: int, name: str) -> Place:
+def _corner(results: DialResults, source: str, depth: int, name: str) -> DialPlace:
     place = results.corner(source, depth, name)
     if place is None:
         raise SeparatrixError(f"the {name} of depth {depth} on {source} was not measured")
     return place
 
 
-def _accuracy(results: Results, place: Place, permuted: bool = False) -> np.ndarray:
-    found = results.accuracy(place, permuted)
-    if found is None:
+def _accuracy(results: DialResults, place: DialPlace, permuted: bool = False) -> np.ndarray:
+    accuracy = results.accuracy(place, permuted)
+    if accuracy is None:
         raise SeparatrixError(
             f"the {place.name} of depth {place.depth} on {place.source} was not measured"
         )
-    return found
+    return accuracy
 
 
-def _told(where: list[tuple[str, int]]) -> str:
+def _listed(where: list[tuple[str, int]]) -> str:
     return "; ".join(f"{source}, depth {depth}" for source, depth in where)

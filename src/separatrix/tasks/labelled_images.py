@@ -1,6 +1,4 @@
-"""Images with a limited number of labels, a hidden order of pixels, and images kept apart for
-tuning.
-"""
+"""Images with a limited number of labels, a hidden order of pixels, and a held-out part."""
 
 from typing import Any, NamedTuple
 
@@ -18,12 +16,9 @@ from separatrix.tasks.images import SHAPES, image_arrays
 CLASSES = {"embedded-photographs": 2}  # ten elsewhere
 
 
-class Pool(NamedTuple):
-    """What rows are drawn from: the stored arrays, the training images in the order in which they
-    are labelled, and the order of pixels.
-
-    >>> Pool(None, None, None).order is None
-    True
+class LabelledPool(NamedTuple):
+    """What rows are drawn from: the stored arrays, the numbers of the training images in the order
+    in which they get labels, and the order of pixels.
     """
 
     arrays: Any
@@ -31,43 +26,40 @@ class Pool(NamedTuple):
     order: Any
 
 
-def every(count: int) -> int:
-    """Every how many of `count` training images one is kept apart for tuning: with few images a
-    larger share, for their number's sake.
+def held_out_stride(count: int) -> int:
+    """One of how many training images is held out for tuning: a larger share where there are few,
+    so that enough are held out.
 
-    >>> every(1297), every(50_000)
+    >>> held_out_stride(1297), held_out_stride(50_000)
     (4, 10)
     """
     return 10 if count >= 10_000 else 4
 
 
 def pool_size(count: int) -> int:
-    """How many of `count` training images can be labelled: those that are not kept apart.
+    """How many of `count` training images can be labelled: those that are not held out.
 
     >>> pool_size(50_000), pool_size(1297)
     (45000, 972)
     """
-    return count - -(-count // every(count))
+    return count - -(-count // held_out_stride(count))
 
 
 class LabelledImages(Task):
     """Classes of images, of which `labels` training images have labels; rows of the online oracle
     are drawn from these.
 
-    Which ones is hidden and drawn for each trial. `permuted=1` reorders the pixels of all images by
-    one order, also drawn for each trial. Every tenth training image (every fourth where there are
-    few) is kept apart: with `tuning=1` these are the test rows, and no result trains or tests on
-    them. All three are values, so that trials that differ in them share a program. Channels have
-    mean 0 and variance 1 over the training images.
+    Which images have labels is hidden and drawn for each trial. `permuted=1` reorders the pixels of
+    all images by one order, also drawn for each trial. Every tenth training image (every fourth
+    where there are few) is held out: with `tuning=1` these are the test rows, and no result trains
+    or tests on them. All three are values, so that trials that differ in them share a program.
+    Channels have mean 0 and variance 1 over the training images.
 
     >>> import jax
     >>> task = LabelledImages("embedded-digits", labels=100)
     >>> x, y, _ = task.sample(jax.random.key(0), 3)
     >>> x.shape, y.shape
     ((3, 8, 8, 1), (3,))
-    >>> LabelledImages("embedded-photographs", classes=3, labels=10)
-    Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `classes` of LabelledImages must be 2, as many as embedded-photographs has, got 3
     """
 
     source: str = source_field(default="embedded-digits")
@@ -101,17 +93,18 @@ class LabelledImages(Task):
             self.permuted == 1, shuffled, jnp.arange(height * width)
         )
 
-    def bind(self, truth: Any, arrays: dict[str, Any]) -> Pool:
+    def bind(self, truth: Any, arrays: dict[str, Any]) -> LabelledPool:
         key, order = truth
         count = arrays["train_x"].shape[0]
-        there = np.flatnonzero(np.arange(count) % every(count))
-        # Sorting by random numbers: equal ones, of which there are a few in 2^23, keep the data's
+        available = np.flatnonzero(np.arange(count) % held_out_stride(count))
+        # Sorting by random numbers: the few that are equal (there are 2^23 values) keep the data's
         # order, which does no harm.
-        return Pool(
-            arrays, jnp.asarray(there)[jnp.argsort(draw(uniform, key, (len(there),)))], order
-        )
+        shuffled = jnp.argsort(draw(uniform, key, (len(available),)))
+        return LabelledPool(arrays, jnp.asarray(available)[shuffled], order)
 
-    def draw(self, key: Key[Array, ""], rows: int, truth: Pool, within: Any = None) -> Sample:
+    def draw(
+        self, key: Key[Array, ""], rows: int, truth: LabelledPool, within: Any = None
+    ) -> Sample:
         labels = jnp.minimum(self.labels, truth.labelled.shape[0])
         spot = (draw(uniform, named(key, "images"), (rows,)) * labels).astype(jnp.int32)
         chosen = truth.labelled[jnp.minimum(spot, labels - 1)]
@@ -121,28 +114,28 @@ class LabelledImages(Task):
             jnp.asarray(truth.arrays["train_y"])[chosen],
         )
 
-    def draw_test(self, key: Key[Array, ""], rows: int, truth: Pool, within: Any = None) -> Sample:
-        """Test images, evenly chosen; for tuning, evenly chosen ones of the training images that
-        are kept apart.
-        """
+    def draw_test(
+        self, key: Key[Array, ""], rows: int, truth: LabelledPool, within: Any = None
+    ) -> Sample:
+        """Evenly spaced test images; for tuning, evenly spaced held-out training images."""
         del key
         arrays = truth.arrays
         test = _spaced(rows, arrays["test_x"].shape[0])
         count = arrays["train_x"].shape[0]
-        apart = every(count) * _spaced(rows, count - pool_size(count))
+        held_out = held_out_stride(count) * _spaced(rows, count - pool_size(count))
         x = jnp.where(
             self.tuning == 1,
-            jnp.asarray(arrays["train_x"])[apart],
+            jnp.asarray(arrays["train_x"])[held_out],
             jnp.asarray(arrays["test_x"])[test],
         )
         y = jnp.where(
             self.tuning == 1,
-            jnp.asarray(arrays["train_y"])[apart],
+            jnp.asarray(arrays["train_y"])[held_out],
             jnp.asarray(arrays["test_y"])[test],
         )
         return self._rows(truth, x, y)
 
-    def _rows(self, truth: Pool, images: Any, classes: Any) -> Sample:
+    def _rows(self, truth: LabelledPool, images: Any, classes: Any) -> Sample:
         x = (images.astype(jnp.float32) / 255.0 - truth.arrays["mean"]) / truth.arrays["spread"]
         x = x.reshape(len(images), -1, x.shape[-1])[:, truth.order].reshape(x.shape)
         return Sample(x, classes.astype(jnp.float32))
@@ -153,7 +146,7 @@ class LabelledImages(Task):
 
 
 def _spaced(rows: int, count: int) -> Int[np.ndarray, " rows"]:
-    """`rows` places, evenly spaced over `count` (all of them, again and again, where more are asked
-    for).
+    """`rows` indices, evenly spaced over `count`; where there are more rows, all indices again and
+    again.
     """
     return np.arange(rows) * count // rows if rows <= count else np.arange(rows) % count
