@@ -30,17 +30,17 @@ class CifarSettings(Settings, of="cifar"):
 
     source: str = "auto"
     depths: tuple[int, ...] = (2, 4)
-    cnn_widths: tuple[int, ...] = setting((2, 8), low=1)
-    fcn_widths: tuple[int, ...] = setting((4, 16, 64), low=1)
-    seeds: int = setting(4, low=2)
-    epochs: int = setting(24, low=1)
-    most_steps: int = setting(500, low=0)
-    batch: int = setting(64, low=1)
-    rate: float = setting(0.001, low=0, open_low=True)
-    test: int = setting(500, low=1)
-    times: int = setting(4, low=1)
+    cnn_widths: tuple[int, ...] = setting(default=(2, 8), low=1)
+    fcn_widths: tuple[int, ...] = setting(default=(4, 16, 64), low=1)
+    seeds: int = setting(default=4, low=2)
+    epochs: int = setting(default=24, low=1)
+    most_steps: int = setting(default=500, low=0)
+    batch: int = setting(default=64, low=1)
+    rate: float = setting(default=0.001, low=0, open_low=True)
+    test: int = setting(default=500, low=1)
+    times: int = setting(default=4, low=1)
     control: bool = True
-    precision: str = setting("float32", among=("float32", "tf32"))
+    precision: str = setting(default="float32", among=("float32", "tf32"))
     seed: int = 0
 
     def check(self) -> None:

@@ -91,19 +91,19 @@ class DialSettings(Settings, of="dial"):
     """
 
     sources: tuple[str, ...] = ("auto",)
-    depths: tuple[int, ...] = setting((1, 2), low=1, high=6)
+    depths: tuple[int, ...] = setting(default=(1, 2), low=1, high=6)
     whole_map: bool = False
-    filters: int = setting(8, low=1)
-    rates: tuple[float, ...] = setting((0.003, 0.01, 0.03), low=0, open_low=True)
-    tune_seeds: int = setting(3, low=1)
-    seeds: int = setting(6, low=2)
-    steps: int = setting(400, low=1)
-    batch: int = setting(64, low=1)
-    test: int = setting(500, low=1)
-    times: int = setting(5, low=1)
-    target: float = setting(0.0, low=0, high=1)
-    margin: float = setting(0.02, low=0, open_low=True)
-    precision: str = setting("float32", among=("float32", "tf32"))
+    filters: int = setting(default=8, low=1)
+    rates: tuple[float, ...] = setting(default=(0.003, 0.01, 0.03), low=0, open_low=True)
+    tune_seeds: int = setting(default=3, low=1)
+    seeds: int = setting(default=6, low=2)
+    steps: int = setting(default=400, low=1)
+    batch: int = setting(default=64, low=1)
+    test: int = setting(default=500, low=1)
+    times: int = setting(default=5, low=1)
+    target: float = setting(default=0.0, low=0, high=1)
+    margin: float = setting(default=0.02, low=0, open_low=True)
+    precision: str = setting(default="float32", among=("float32", "tf32"))
     seed: int = 0
 
     def check(self) -> None:

@@ -33,24 +33,24 @@ class DigitsSettings(Settings, of="digits"):
     """
 
     source: str = "auto"
-    digits: tuple[int, ...] = setting((3, 5, 9), low=3, high=255)
-    seeds: int = setting(4, low=2)
-    filters: int = setting(48, low=1)
-    height: int = setting(8, low=1)
-    across: int = setting(8, low=1)
-    stride: int = setting(8, low=1)
-    crop: str = setting("tight", among=CROPS)
-    scaling: str = setting("standard", among=("unit", "standard"))
-    epochs: int = setting(30, low=1)
-    sequences: int = setting(4608, low=1)
-    batch: int = setting(128, low=1)
-    rate: float = setting(1.0, low=0, open_low=True)
-    test: int = setting(2048, low=1)
-    times: int = setting(6, low=1)
-    precision: str = setting("float32", among=("float32", "tf32"))
+    digits: tuple[int, ...] = setting(default=(3, 5, 9), low=3, high=255)
+    seeds: int = setting(default=4, low=2)
+    filters: int = setting(default=48, low=1)
+    height: int = setting(default=8, low=1)
+    across: int = setting(default=8, low=1)
+    stride: int = setting(default=8, low=1)
+    crop: str = setting(default="tight", among=CROPS)
+    scaling: str = setting(default="standard", among=("unit", "standard"))
+    epochs: int = setting(default=30, low=1)
+    sequences: int = setting(default=4608, low=1)
+    batch: int = setting(default=128, low=1)
+    rate: float = setting(default=1.0, low=0, open_low=True)
+    test: int = setting(default=2048, low=1)
+    times: int = setting(default=6, low=1)
+    precision: str = setting(default="float32", among=("float32", "tf32"))
     variations: str = "none"
-    variation_digits: tuple[int, ...] = setting((5, 9), low=3, high=255)
-    variation_seeds: int = setting(3, low=2)
+    variation_digits: tuple[int, ...] = setting(default=(5, 9), low=3, high=255)
+    variation_seeds: int = setting(default=3, low=2)
     seed: int = 0
 
     def check(self) -> None:

@@ -15,13 +15,13 @@ class PatternReadoutSettings(Settings, of="pattern-readout"):
     fails, which it should with a probability of at most `delta`.
     """
 
-    bits: int = setting(10, low=1, high=LARGEST_CHECK)
+    bits: int = setting(default=10, low=1, high=LARGEST_CHECK)
     windows: tuple[int, ...] = (2, 3, 4, 5)
-    draws: int = setting(10_000, low=1)
-    exact_draws: int = setting(5, low=1)
-    rules: int = setting(5, low=1)
-    delta: float = setting(0.05, low=0, high=1, open_low=True)
-    seed: int = setting(0, low=0)
+    draws: int = setting(default=10_000, low=1)
+    exact_draws: int = setting(default=5, low=1)
+    rules: int = setting(default=5, low=1)
+    delta: float = setting(default=0.05, low=0, high=1, open_low=True)
+    seed: int = setting(default=0, low=0)
 
     def check(self) -> None:
         for window in self.windows:
