@@ -12,12 +12,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from separatrix.theory.patterns.degree_mass import degree_mass
-from separatrix.theory.patterns.fourier_gradient import fourier_gradient
-from separatrix.theory.patterns.lattice_gradient import lattice_gradient
-from separatrix.theory.patterns.split_gradient import split_gradient
+from separatrix.theory.patterns.enumeration import walsh_hadamard
+from separatrix.theory.patterns.fourier import fourier_gradient
+from separatrix.theory.patterns.gradients import lattice_gradient, split_gradient
+from separatrix.theory.patterns.masses import degree_mass
 from separatrix.theory.patterns.units import UnitActivation
-from separatrix.theory.patterns.walsh import walsh_hadamard
 
 REPEATS = 3
 Result = TypeVar("Result")

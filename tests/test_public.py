@@ -72,16 +72,18 @@ def test_every_layer_says_what_is_public():
 
 
 def needs_example(item):
-    """Whether a public name must show an example: functions, and classes with methods of their own.
+    """Whether a public name must show an example: functions, and classes with new methods.
 
-    Plain records, exceptions and enumerations are explained by their fields.
+    Plain records, exceptions and enumerations are explained by their fields, and methods that
+    override others by the class that introduced them.
     """
     if not inspect.isclass(item):
         return inspect.isfunction(item)
     if issubclass(item, Exception | enum.Enum):
         return False
     methods = (name for name, member in vars(item).items() if inspect.isroutine(member))
-    return any(not name.startswith("_") for name in methods)
+    new = (name for name in methods if not any(hasattr(base, name) for base in item.__bases__))
+    return any(not name.startswith("_") for name in new)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

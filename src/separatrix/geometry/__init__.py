@@ -1,16 +1,22 @@
-"""Patch geometry: how low-dimensional and how central the small windows of images are, whatever the
-way they are cut.
+"""Patch geometry: how low-dimensional and how central patches of images are, for many ways to cut
+them.
 """
 
-from separatrix.geometry.depth import depth_area, exact_depth, tukey_depth
-from separatrix.geometry.elbow import elbow, explained
 from separatrix.geometry.images import read_images
+from separatrix.geometry.measures import (
+    SchemeGeometry,
+    depth_area,
+    elbow,
+    exact_depth,
+    explained,
+    survey,
+    tukey_depth,
+)
 from separatrix.geometry.schemes import SCHEMES, cut_patches, mosaic, places
-from separatrix.geometry.survey import Measured, survey
 
 __all__ = [
     "SCHEMES",
-    "Measured",
+    "SchemeGeometry",
     "cut_patches",
     "depth_area",
     "elbow",

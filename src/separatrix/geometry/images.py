@@ -9,15 +9,25 @@ from jaxtyping import Float
 from separatrix.errors import SeparatrixError
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
-LARGEST = 2048  # images that are read from a folder
+MOST_FILES = 2048  # pictures that are read from a folder
 
 
 def read_images(
     source: str, size: int = 32
 ) -> tuple[Float[np.ndarray, "images height width channels"], str]:
-    """Images with values in [0, 1], and what they are, from: `embedded` (photographs in 32x32
-    pieces), the name of a data set, an .npy or .npz file, or a folder of pictures (each cut to its
-    middle square and brought to `size`).
+    """Read images with values in [0, 1].
+
+    Args:
+        source: `embedded` (32x32 pieces of two photographs), the name of a data set, an .npy or
+            .npz file, or a folder of pictures.
+        size: The side in pixels to which pictures of a folder are resized, after they are cropped
+            to their middle square.
+
+    Returns:
+        The images and a description of them.
+
+    Raises:
+        SeparatrixError: If the source does not exist or does not hold images.
 
     >>> images, what = read_images("embedded")
     >>> images.shape[1:], what
@@ -42,11 +52,11 @@ def read_images(
 
 def _array(path: Path) -> Any:
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found
-        with found:
-            stacks = {name: found[name] for name in found.files}
+        file = np.load(path, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            return file
+        with file:
+            stacks = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError) as error:
         words = str(error).splitlines()
         why = f"{words[0] if words else type(error).__name__}"
@@ -56,7 +66,8 @@ def _array(path: Path) -> Any:
     fit = [name for name, stack in stacks.items() if stack.ndim in (3, 4)]
     if len(fit) != 1:
         raise SeparatrixError(
-            f"{path.name} must hold one array of images (3 or 4 axes), it holds {len(fit)} among {sorted(stacks)}"
+            f"{path.name} must hold one array of images (3 or 4 axes), it holds {len(fit)} among "
+            f"{sorted(stacks)}"
         )
     return stacks[fit[0]]
 
@@ -66,7 +77,8 @@ def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height 
         stack = stack[..., None]
     if stack.ndim != 4 or not stack.size or stack.dtype.kind not in "uif":
         raise SeparatrixError(
-            f"images must be numbers of shape (images, height, width) or (images, height, width, channels), got {stack.shape} of {stack.dtype} from {source}"
+            "images must be numbers of shape (images, height, width) or (images, height, width, "
+            f"channels), got {stack.shape} of {stack.dtype} from {source}"
         )
     if stack.dtype.kind == "f":
         if not np.all(np.isfinite(stack)):
@@ -76,7 +88,7 @@ def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height 
 
 
 def _folder(path: Path, size: int) -> Float[np.ndarray, "images height width channels"]:
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)[:LARGEST]
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)[:MOST_FILES]
     if not files:
         raise SeparatrixError(f"the folder {path} holds no pictures ({', '.join(ENDINGS)})")
     from PIL import Image

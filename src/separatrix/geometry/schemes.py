@@ -1,4 +1,4 @@
-"""Ways to cut patches out of images: the convolution's grid, other grids, other shapes, and
+"""Ways to cut patches out of images: the grid of a convolution, other grids, other shapes, and
 controls without locality.
 """
 
@@ -17,7 +17,8 @@ SCHEMES = {
     "hexagonal": "windows on a hexagonal grid",
     "dilated": "windows that take every second pixel",
     "multi-scale": "windows, and windows twice as large averaged down",
-    "global shuffle": "the convolution's windows after the image's numbers were shuffled, anew for each image (a control without locality)",
+    "global shuffle": "the convolution's windows after the image's numbers were shuffled, anew for "
+    "each image (a control without locality)",
     "whole image": "the image as one patch (a control without locality)",
 }
 
@@ -135,7 +136,13 @@ def cut_patches(
     side: int = 4,
     seed: int = 0,
 ) -> Float[np.ndarray, "patches span"]:
-    """All patches of all images, image by image; random schemes draw anew for each image.
+    """All patches of all images, image by image.
+
+    Args:
+        images: The images.
+        scheme: A name of `SCHEMES`; random schemes draw new places for each image.
+        side: The side of a patch in pixels.
+        seed: The seed of random schemes.
 
     >>> images = np.random.default_rng(0).random((2, 8, 8, 3))
     >>> cut_patches(images, "conv").shape, cut_patches(images, "whole image").shape
@@ -145,7 +152,7 @@ def cut_patches(
     _check(height, width, side)
     rng, span = np.random.default_rng([seed, 1]), one_span(scheme, images.shape, side)
     pixels = images.reshape(count, -1, channels)
-    if scheme in ("random placement", "jittered"):  # other places in every image
+    if scheme in ("random placement", "jittered"):
         return np.concatenate(
             [image[places(scheme, height, width, side, rng)].reshape(-1, span) for image in pixels]
         )
@@ -154,9 +161,9 @@ def cut_patches(
     )
     if scheme == "global shuffle":
         pixels = rng.permuted(pixels.reshape(count, -1), axis=1).reshape(pixels.shape)
-    found = pixels[:, where].reshape(-1, span)
+    patches = pixels[:, where].reshape(-1, span)
     if scheme != "multi-scale":
-        return found
+        return patches
     even = images[:, : height // 2 * 2, : width // 2 * 2]
     small = (
         even.reshape(count, height // 2, 2, width // 2, 2, channels)
@@ -164,7 +171,7 @@ def cut_patches(
         .reshape(count, -1, channels)
     )
     return np.concatenate(
-        [found, small[:, places("conv", height // 2, width // 2, side, rng)].reshape(-1, span)]
+        [patches, small[:, places("conv", height // 2, width // 2, side, rng)].reshape(-1, span)]
     )
 
 

@@ -1,3 +1,3 @@
-"""Theory: the papers' bounds and exact computations as plain functions, one module or folder a
-paper; no training code.
+"""Theory: bounds and exact computations of the papers as plain functions, one folder per paper,
+without training code.
 """

@@ -14,10 +14,10 @@ Values: TypeAlias = np.ndarray | float
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """A condition that a bound needs, and whether the parameters meet it (elementwise for grids).
+    """A condition of a bound, and whether the parameters meet it.
 
-    >>> Condition("filters > 2^(window+3) ln(2^window/delta)", True).met
-    True
+    `met` is True or False (an array of them for grids of parameters). It is None or `by the caller`
+    if the parameters do not tell.
     """
 
     text: str
@@ -34,8 +34,8 @@ def grid(
     whole: bool = False,
     open_low: bool = False,
 ) -> np.ndarray:
-    """Values as a float64 array, every one checked: whole numbers or numbers, within [low, high]
-    (`high` may be a grid).
+    """Values as a float64 array, each checked to be a number (an integer if `whole`) in [low,
+    high]; `high` may be a grid.
 
     >>> grid("theorem4", "bits", [4, 8], low=1, whole=True)
     array([4., 8.])
@@ -51,7 +51,7 @@ def grid(
         pairs = zip(both[0].ravel().tolist(), both[1].ravel().tolist())
     for entry, top in pairs:
         if whole:
-            # A whole float (1e6 steps) is welcome: users write large counts that way.
+            # Users write large counts as floats, such as 1e6 steps.
             entry = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
             check_integer(
                 owner,
@@ -101,9 +101,7 @@ def log_binomial(total: ArrayLike, chosen: ArrayLike) -> np.ndarray:
     >>> float(log_binomial(3, 4))
     -inf
     """
-    from scipy.special import (
-        gammaln,  # here, because worker processes read this module and count nothing
-    )
+    from scipy.special import gammaln  # here: worker processes import this module without using it
 
     total, chosen = np.broadcast_arrays(
         np.asarray(total, np.float64), np.asarray(chosen, np.float64)

@@ -4,38 +4,49 @@ plain NumPy.
 
 from separatrix.theory.patterns.bounds import (
     Corollary5Sizes,
+    Lemma8Bound,
     Theorem4Bound,
     Theorem4Sizes,
+    Theorem10Bound,
     corollary5,
+    lemma8,
+    lemma9,
     theorem4,
     theorem4_rate,
     theorem4_sizes,
+    theorem10,
 )
-from separatrix.theory.patterns.degree_mass import DegreeMass, degree_mass, gaussian_degree_mass
-from separatrix.theory.patterns.fourier_gradient import fourier_gradient
-from separatrix.theory.patterns.gradient_separation import (
+from separatrix.theory.patterns.enumeration import (
+    ParityGradient,
+    cube_gradient,
+    degree_profile,
+    preactivations,
+    walsh_hadamard,
+    window_support,
+)
+from separatrix.theory.patterns.fourier import fourier_gradient
+from separatrix.theory.patterns.gradients import (
+    lattice_degree_mass,
+    lattice_gradient,
+    network_squared_norm,
+    population_gradient,
+    split_gradient,
+    window_gradient,
+)
+from separatrix.theory.patterns.hardness import (
     SeparationRow,
+    SupportAverage,
+    Theorem12Bound,
     crossing,
     draw_units,
     log_window,
     separation_row,
     separation_table,
-)
-from separatrix.theory.patterns.hardness import (
-    SupportAverage,
-    Theorem12Bound,
     support_average,
     theorem12,
 )
 from separatrix.theory.patterns.junta import SearchResult, junta_search, pack_columns, window_search
-from separatrix.theory.patterns.lattice_gradient import lattice_degree_mass, lattice_gradient
-from separatrix.theory.patterns.lemmas import Lemma8Bound, Theorem10Bound, lemma8, lemma9, theorem10
-from separatrix.theory.patterns.parity_gradient import ParityGradient, cube_gradient, window_support
-from separatrix.theory.patterns.population_gradient import (
-    network_squared_norm,
-    population_gradient,
-    window_gradient,
-)
+from separatrix.theory.patterns.masses import DegreeMass, degree_mass, gaussian_degree_mass
 from separatrix.theory.patterns.readout import (
     CoverageDraws,
     CoverageFailure,
@@ -50,9 +61,7 @@ from separatrix.theory.patterns.readout import (
     parity_table,
     pattern_index,
 )
-from separatrix.theory.patterns.split_gradient import split_gradient
 from separatrix.theory.patterns.units import UnitActivation
-from separatrix.theory.patterns.walsh import degree_profile, preactivations, walsh_hadamard
 
 __all__ = [
     "Corollary5Sizes",

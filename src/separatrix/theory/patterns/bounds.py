@@ -1,9 +1,9 @@
-"""Malach & Shalev-Shwartz, the positive side: Theorem 4 and Corollary 5 (a convolutional network
-learns k-patterns).
+"""Malach & Shalev-Shwartz, the positive side: a convolutional network learns k-patterns (Theorem 4,
+Corollary 5, and the right sides of Lemmas 8 and 9 and Theorem 10).
 
 The paper's n, k, q, T and c are `bits`, `window`, `filters`, `steps` and `ceiling`. Every function
-takes numbers or arrays that broadcast. Products such as 2^k n² are formed as logarithms, so large
-windows give inf and never a wrong finite number.
+takes numbers or arrays that broadcast. Products such as 2^k n² are computed as logarithms, so that
+large windows give inf and never a wrong finite number.
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike
 
+from separatrix.errors import ParameterError, check_number
 from separatrix.theory.common import Condition, Values, exponential, flags, grid, plain
 from separatrix.theory.patterns.readout import needed_filters
 
@@ -117,15 +118,12 @@ def theorem4(
 
 @dataclasses.dataclass(frozen=True)
 class Theorem4Sizes:
-    """Sizes at which Theorem 4 promises an average loss of at most `epsilon`.
+    """Sizes at which Theorem 4 guarantees an average loss of at most `epsilon`.
 
-    No number of steps helps below `filters`; there `steps` are needed (at the very edge, a great
-    many). `cheapest_filters` and `cheapest_steps` minimise their product, the work, among all sizes
-    that keep the promise. Counts are float64, inf where they overflow.
+    `filters` is the smallest number with which any number of steps suffices, and `steps` is that
+    number of steps (very large at the edge). `cheapest_filters` and `cheapest_steps` minimise their
+    product, the work, among all sizes with the guarantee. Counts are float64, inf if they overflow.
 
-    >>> sizes = theorem4_sizes(bits=64, window=6, epsilon=0.5)
-    >>> f"{sizes.filters:.2g} filters at least; cheapest {sizes.cheapest_filters:.2g} filters, {sizes.cheapest_steps:.2g} steps"
-    '5.5e+09 filters at least; cheapest 9.8e+09 filters, 4e+08 steps'
     """
 
     epsilon: Values
@@ -171,8 +169,7 @@ def theorem4_sizes(
             needed = np.ceil(exponential(r + np.log(q) / 2) / room * (1 + 1e-12))
         return np.where(np.isfinite(q) & (room > 0), needed, np.inf)
 
-    # Rounding can leave the smallest count a hair on the wrong side, where no number of steps
-    # suffices.
+    # Rounding can leave the smallest count just below the edge, where no number of steps suffices.
     for _ in range(3):
         short = np.isfinite(smallest) & ~np.isfinite(steps(smallest))
         smallest = np.where(
@@ -195,8 +192,8 @@ def _count(log_y: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Corollary5Sizes:
-    """Corollary 5's orders of magnitude. The paper states O(·); the constants here are 1, so these
-    are not promises.
+    """The orders of magnitude of Corollary 5. The paper states O(·); the constants here are 1, so
+    these are not guarantees.
 
     `filters`, `steps` and `samples` are as printed. Substituting k = log2 n into Theorem 4 needs
     log⁴ n and log² n where the print has log² n and log n; `filters_from_theorem4` and
@@ -235,3 +232,127 @@ def corollary5(
     values = np.broadcast_arrays(q, base * log, samples, base * log**4, base * log**2)
     filters, steps, rows, more_filters, more_steps = (plain(v) for v in values)
     return Corollary5Sizes(filters, steps, rows, more_filters, more_steps)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lemma8Bound:
+    """Lemma 8 after `steps` steps from u = 0: the readout norm of each window and the distance that
+    the first layer has moved.
+    """
+
+    readout: Values
+    first_layer: Values
+    conditions: tuple[Condition, ...]
+
+
+_START = Condition("u(0) = 0, |sigma| <= ceiling, |sigma'| <= 1", "by the caller")
+
+
+def _run_parameters(
+    owner: str,
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    ceiling: ArrayLike,
+) -> tuple[np.ndarray, ...]:
+    n = grid(owner, "bits", bits, 1, whole=True)
+    return (
+        n,
+        grid(owner, "window", window, 1, n, whole=True),
+        grid(owner, "filters", filters, 1, whole=True),
+        grid(owner, "steps", steps, 0, whole=True),
+        grid(owner, "rate", rate, 0, open_low=True),
+        grid(owner, "ceiling", ceiling, 0, open_low=True),
+    )
+
+
+def lemma8(
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    ceiling: ArrayLike = 1.0,
+) -> Lemma8Bound:
+    """Lemma 8: ||u_j(T)|| <= cηT√q (the main text drops the c) and ||W(T) - W(0)|| <= cη²T²n√(qk).
+
+    >>> bound = lemma8(bits=4, window=2, filters=100, steps=10, rate=0.01)
+    >>> round(bound.readout, 9), round(bound.first_layer, 9)
+    (1.0, 0.565685425)
+    """
+    n, k, q, t, eta, c = _run_parameters("lemma8", bits, window, filters, steps, rate, ceiling)
+    pace = eta * t
+    return Lemma8Bound(
+        plain(c * pace * np.sqrt(q)), plain(c * pace**2 * n * np.sqrt(q * k)), (_START,)
+    )
+
+
+def lemma9(
+    bits: ArrayLike,
+    window: ArrayLike,
+    filters: ArrayLike,
+    steps: ArrayLike,
+    rate: ArrayLike,
+    readout_norms: ArrayLike,
+    ceiling: ArrayLike = 1.0,
+) -> Values:
+    """Lemma 9: |L(u*, W(T)) - L(u*, W(0))| <= cη²T²nk√q·Σ_j||u*_j||, with `readout_norms` the
+    ||u*_j|| (last axis).
+
+    >>> norms = [0.5, 0.0, 0.0]
+    >>> round(lemma9(4, 2, filters=100, steps=10, rate=0.01, readout_norms=norms), 9)
+    0.4
+    """
+    n, k, q, t, eta, c = _run_parameters("lemma9", bits, window, filters, steps, rate, ceiling)
+    norms = grid("lemma9", "readout_norms", readout_norms, 0)
+    return plain(c * (eta * t) ** 2 * n * k * np.sqrt(q) * np.atleast_1d(norms).sum(-1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Theorem10Bound:
+    """The right side of Theorem 10, term by term; `total` bounds the average loss of online
+    gradient descent.
+    """
+
+    comparator_loss: float
+    comparator_distance: float
+    start: float
+    gradients: float
+    total: float
+
+
+def theorem10(
+    comparator_losses: ArrayLike,
+    comparator_norm: float,
+    gradient_norms: ArrayLike,
+    rate: float,
+    start_norm: float = 0.0,
+) -> Theorem10Bound:
+    """Theorem 10: mean f_t(θ*) + ||θ*||²/(2ηT) + ||θ_1||·mean||g_t|| + η·mean||g_t||², from the
+    numbers of a run.
+
+    >>> bound = theorem10([0.0, 0.0], comparator_norm=1.0, gradient_norms=[1.0, 1.0], rate=0.5)
+    >>> bound.comparator_distance, bound.gradients, bound.total
+    (0.5, 0.5, 1.0)
+    """
+    losses = np.atleast_1d(grid("theorem10", "comparator_losses", comparator_losses))
+    norms = np.atleast_1d(grid("theorem10", "gradient_norms", gradient_norms, 0))
+    check_number("theorem10", "comparator_norm", comparator_norm, 0)
+    check_number("theorem10", "start_norm", start_norm, 0)
+    check_number("theorem10", "rate", rate, 0, open_low=True)
+    if losses.shape != norms.shape or losses.ndim != 1 or not len(losses):
+        raise ParameterError(
+            "theorem10",
+            "gradient_norms",
+            f"one norm for each of the {losses.size} losses",
+            norms.shape,
+        )
+    terms = (
+        float(losses.mean()),
+        comparator_norm**2 / (2 * rate * len(norms)),
+        start_norm * float(norms.mean()),
+        rate * float((norms**2).mean()),
+    )
+    return Theorem10Bound(*terms, total=sum(terms))

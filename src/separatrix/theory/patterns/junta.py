@@ -2,9 +2,9 @@
 
 A set of bits explains the labels unless two samples with different labels agree on it. So every
 pair of samples with different labels is a test: the set must contain a bit where the two differ. A
-pair is one bit of a packed column per coordinate, and 64 pairs are tested by or-ing k words. Pairs
-at small distance reject most, so a short prefix of the samples, its closest pairs first, kills
-nearly every candidate with one word; survivors are confirmed on all samples, exactly.
+pair is one bit of a packed column per coordinate, and a bitwise or of k words tests 64 pairs. Pairs
+at small distance reject most candidates: the closest pairs of a short prefix of the samples reject
+nearly all of them with one word. Survivors are confirmed on all samples, exactly.
 """
 
 import dataclasses
@@ -20,22 +20,19 @@ from separatrix.errors import ParameterError, SeparatrixError, check_integer
 from separatrix.theory.patterns.readout import pattern_index
 
 LARGEST_SEARCH = 10**10
-_TABLE = 1 << 18  # combinations whose words are kept ready: 2 MiB, within a core's cache
+_TABLE = 1 << 18  # combinations whose words are cached: 2 MiB, within the cache of a core
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 @dataclasses.dataclass(frozen=True)
 class SearchResult:
-    """What a search found: every set of bits that explains all samples, and what the search cost.
+    """The sets of bits that explain all samples, and the cost of the search.
 
     `tables` holds for each support the rule's 2^k signs in the order of `pattern_index`, 0 where no
     sample shows the pattern. `survivors` counts all sets that explain the samples; `supports` lists
     the first of them. `rows_read` adds up the samples that the tests of all candidates looked at (a
     candidate's first word of pairs counts the prefix once).
 
-    >>> result = window_search([[1, 1, -1], [1, -1, -1], [-1, 1, 1]], [1, -1, 1], window=1)
-    >>> result.verdict
-    'only bits (1,) of 3 candidates explain the samples'
     """
 
     supports: tuple[tuple[int, ...], ...]
@@ -55,16 +52,22 @@ class SearchResult:
     def verdict(self) -> str:
         """One sentence for people."""
         if self.survivors == 0:
-            return f"none of {self.candidates} candidates explains the samples: labels are noisy or depend on more bits"
+            return (
+                f"none of {self.candidates} candidates explains the samples: labels are noisy or "
+                "depend on more bits"
+            )
         if self.unique:
             return (
                 f"only bits {self.supports[0]} of {self.candidates} candidates explain the samples"
             )
-        return f"{self.survivors} of {self.candidates} candidates explain the samples: more samples are needed to decide"
+        return (
+            f"{self.survivors} of {self.candidates} candidates explain the samples: more samples "
+            "are needed to decide"
+        )
 
 
 def pack_columns(signs: ArrayLike) -> np.ndarray:
-    """Columns of ±1 as bits, 64 samples a word: (columns, words) of uint64, padded with zeros.
+    """Columns of ±1 as bits, 64 samples per word: (columns, words) of uint64, padded with zeros.
 
     >>> pack_columns([[1, -1], [1, 1]]).tolist()
     [[3], [2]]
@@ -106,7 +109,7 @@ def _tests(
     closest = closest[np.argsort(distance.ravel()[closest], kind="stable")]
     first, second = np.unravel_index(closest, distance.shape)
     differ = ones[positive[first]] ^ ones[negative[second]]
-    # A test that is not there must not reject: pad with ones.
+    # Padding must not reject a candidate: pad with ones.
     padded = np.ones((-(-count // 64) * 64, inputs.shape[1]), bool)
     padded[:count] = differ
     return pack_columns(np.where(padded, 1, -1)), every
@@ -157,7 +160,7 @@ def _table(index: np.ndarray, labels: np.ndarray, patterns: int) -> np.ndarray |
 
 
 class _Confirmer:
-    """Tests survivors on growing numbers of samples, and counts what it read."""
+    """Tests survivors on growing numbers of samples, and counts the rows it reads."""
 
     def __init__(self, inputs: np.ndarray, labels: np.ndarray, keep: int):
         self.inputs, self.labels, self.keep = inputs, labels, keep
@@ -189,8 +192,13 @@ def junta_search(
 ) -> SearchResult:
     """Every set of `window` bits that explains the labels, among all C(n, k).
 
-    `prefix` samples make the tests (64·`words` of their closest pairs); the first `keep` survivors
-    are listed.
+    Args:
+        x: The inputs, (samples, bits) of ±1.
+        y: The labels, ±1.
+        window: The number of bits k.
+        prefix: The number of samples that the tests are made of.
+        words: The number of words of tests: 64·`words` of the closest pairs.
+        keep: How many survivors are listed.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.choice([-1, 1], (400, 20))
@@ -207,8 +215,9 @@ def junta_search(
     candidates = math.comb(bits, window)
     if candidates > LARGEST_SEARCH:
         raise SeparatrixError(
-            f"C({bits}, {window}) = {candidates:.3g} sets of bits are too many to search (at most {LARGEST_SEARCH:.0e}); "
-            "use window_search if the bits are consecutive, or a smaller window"
+            f"C({bits}, {window}) = {candidates:.3g} sets of bits are too many to search (at most "
+            f"{LARGEST_SEARCH:.0e}); use window_search if the bits are consecutive, or a smaller "
+            "window"
         )
     began = time.perf_counter()
     if np.all(labels == labels[0]):
@@ -222,8 +231,8 @@ def junta_search(
             )
         if tests.shape[1] > 1:
             tails = tails[(np.bitwise_or.reduce(tests[:, 1:][tails], axis=1) == _ALL).all(1)]
-        # Where the tests were all there are, survivors need no confirmation: only those listed get
-        # a table.
+        # If the tests cover all pairs, survivors need no confirmation; only those listed get a
+        # table.
         room = max(keep - len(confirmer.supports), 0) if every else len(tails)
         for support in tails[:room].tolist():
             confirmer.test(tuple(support))

@@ -1,5 +1,5 @@
-"""Lemma 6: on random sign filters every k-pattern is linear, by an explicit readout; how often a
-draw allows it.
+"""Lemma 6: on random sign filters every k-pattern is linear, with an explicit readout; and the
+probability that a draw of filters allows it.
 """
 
 import dataclasses
@@ -59,16 +59,13 @@ def cube(bits: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class ReadoutCertificate:
-    """Lemma 6's readout u* for one draw of filters, with what the lemma says about it.
+    """The readout u* of Lemma 6 for one draw of filters, with the properties that the lemma states.
 
     `readout` has a row per window; only row `start` is not zero. `counts` are the |J_z|, how many
     filters have each sign pattern. `covered` says that every pattern has a filter (then h = f
     exactly), `balanced` that every count is at least q·2^(-k-1) (then `norm` is at most
     `norm_bound`).
 
-    >>> certificate = lemma6_readout([[-1.0], [1.0], [1.0]], [-1, 1], start=0, bits=1)
-    >>> certificate.counts.tolist(), certificate.covered, certificate.balanced
-    ([1, 2], True, True)
     """
 
     readout: np.ndarray
@@ -82,12 +79,13 @@ class ReadoutCertificate:
 def lemma6_readout(
     filters: ArrayLike, table: ArrayLike, start: int, bits: int
 ) -> ReadoutCertificate:
-    """Build u*: at window `start`, every filter of sign pattern z gets k·g(z)/|J_z|; all else is
-    zero.
+    """Build u*: at window `start`, every filter of sign pattern z gets k·g(z)/|J_z|; all other
+    entries are zero.
 
     `filters` are q rows of ±1/k, `table` the rule's 2^k signs in the order of `pattern_index`.
 
-    >>> certificate = lemma6_readout([[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]], parity_table(2), start=1, bits=4)
+    >>> filters = [[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]]
+    >>> certificate = lemma6_readout(filters, parity_table(2), start=1, bits=4)
     >>> certificate.readout.tolist()
     [[0.0, 0.0, 0.0, 0.0], [2.0, -2.0, -2.0, 2.0], [0.0, 0.0, 0.0, 0.0]]
     >>> certificate.norm <= certificate.norm_bound
@@ -136,7 +134,7 @@ def lemma6_error(filters: ArrayLike, table: ArrayLike, start: int, bits: int) ->
         )
     weights, rule = np.asarray(filters, np.float64), np.asarray(table, np.float64)
     k = weights.shape[1]
-    # A window's features depend on its k bits alone: tabulate them once, then look every input up.
+    # The features of a window depend only on its k bits: tabulate them once, then look them up.
     features = np.maximum(cube(k) @ weights.T + (1 / k - 1), 0.0)
     outputs = features @ certificate.readout.T
     worst, block = 0.0, 1 << 18
@@ -150,14 +148,11 @@ def lemma6_error(filters: ArrayLike, table: ArrayLike, start: int, bits: int) ->
 
 @dataclasses.dataclass(frozen=True)
 class CoverageFailure:
-    """How often a draw of filters fails: some pattern has fewer than `minimum` filters.
+    """The probability that a draw of filters fails: some pattern has fewer than `minimum` filters.
 
     `chernoff` is the paper's bound 2^k e^(-q 2^-k/8) (for minimum = q·2^(-k-1)), `union` the union
     bound with the exact binomial, `exact` the multinomial probability itself (absolute error about
-    1e-12; trust `union` below that).
-
-    >>> coverage_failure(filters=4, window=2, minimum=1).exact.__round__(6)  # 1 - 4!/4^4
-    0.90625
+    1e-12; below that, use `union`).
     """
 
     minimum: int
@@ -203,8 +198,8 @@ def _multinomial_failure(q: int, k: int, minimum: int) -> float:
     part = np.trim_zeros(np.where(part < 1e-30, 0.0, part), "b")
     for _ in range(k):
         part = np.maximum(fftconvolve(part, part)[: q + 1], 0.0)
-    kept = part[q] if len(part) > q else 0.0
-    return float(np.clip(1.0 - kept / stats.poisson.pmf(q, q), 0.0, 1.0))
+    success = part[q] if len(part) > q else 0.0
+    return float(np.clip(1.0 - success / stats.poisson.pmf(q, q), 0.0, 1.0))
 
 
 def draw_pattern_counts(
@@ -228,11 +223,7 @@ def draw_pattern_counts(
 
 @dataclasses.dataclass(frozen=True)
 class CoverageDraws:
-    """What many draws of the filters did: how many failed to cover, or to balance, the patterns.
-
-    >>> coverage_draws(filters=3, window=2, draws=10).uncovered
-    10
-    """
+    """How many draws of the filters failed to cover, or to balance, the patterns."""
 
     draws: int
     uncovered: int

@@ -23,7 +23,8 @@ class UnitActivation:
     ([0.0, 0.5, 1.0], [0.0, 1.0, 0.0])
     >>> UnitActivation("gelu")
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `name` of UnitActivation must be one of 'relu', 'clipped', 'tanh', got 'gelu'
+    separatrix.errors.ParameterError: the `name` of UnitActivation must be one of 'relu', 'clipped',
+        'tanh', got 'gelu'
     """
 
     name: str

@@ -1,8 +1,7 @@
-"""The four sample-size bounds of Lahoti et al., up to constants, with the conditions under which
-they are said.
+"""The four sample-size bounds of Lahoti et al., up to constants, with their conditions.
 
-The bounds are quoted from the paper's abstract and summary; their constants are not known here, so
-a value is a scale and not a promise: only ratios and growth can be compared with measurements.
+The bounds are quoted from the abstract and summary of the paper, without constants. So a value is a
+scale and not a guarantee: only ratios and growth can be compared with measurements.
 """
 
 import dataclasses
@@ -10,19 +9,7 @@ import math
 from collections.abc import Callable
 
 from separatrix.errors import check_integer, check_number
-
-
-@dataclasses.dataclass(frozen=True)
-class Condition:
-    """A condition of a bound, and whether an experiment meets it; None where only the caller can
-    know.
-
-    >>> Condition("σ at most 1/√k", True).met
-    True
-    """
-
-    text: str
-    met: bool | None
+from separatrix.theory.common import Condition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +41,7 @@ class SampleBound:
         bias: float,
         equivariant: bool | None = None,
     ) -> tuple[Condition, ...]:
-        """The bound's conditions at an experiment's sizes."""
+        """The conditions of the bound at the sizes of an experiment."""
         root = 1 / math.sqrt(patches)
         shared = Condition(
             f"σ at most about 1/√k (here {noise:.3g} against {root:.3g})",
@@ -91,7 +78,7 @@ BOUNDS = (
 
 
 def bounds_for(network: str) -> tuple[SampleBound, ...]:
-    """The bounds that speak of a network.
+    """The bounds for a network, `CNN`, `LCN` or `FCN`.
 
     >>> [bound.name for bound in bounds_for("LCN")]
     ['LCN upper', 'LCN lower']

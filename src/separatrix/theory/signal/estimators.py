@@ -1,13 +1,12 @@
-"""Estimators of the signal that are not networks: what a learner's sample size should be compared
-with.
+"""Estimators of the signal that are not networks, as references for the sample size of a learner.
 
 - average: the mean of label times patch, over all patches (shared) or patch by patch (local);
-- em: expectation-maximisation over where the signal sits, started at the average, knowing the noise
-  level;
-- genie: told where the signal sits.
+- em: expectation-maximisation over the position of the signal, started at the average, with the
+  noise level known;
+- genie: the average when the position of the signal is known.
 
-Each exists in a "shared" form (one filter, as a CNN) and a "local" form (one filter a patch, as an
-LCN).
+Each estimator has a "shared" form (one filter, as a CNN) and a "local" form (one filter per patch,
+as an LCN).
 """
 
 import numpy as np
@@ -16,13 +15,13 @@ from separatrix.errors import check_choice, check_integer, check_number
 from separatrix.theory.signal.risks import true_signal_risk
 
 ESTIMATORS = ("genie", "em", "average")
-ROUNDS = 30  # of expectation-maximisation; it has settled long before
+ROUNDS = 30  # of expectation-maximisation, which converges long before
 
 
 def estimate_signal(
     x: np.ndarray, y: np.ndarray, places: np.ndarray, noise: float, estimator: str, sharing: str
 ) -> np.ndarray:
-    """Unit filters from data x (rows, patches, dimension): one row when shared, one a patch when
+    """Unit filters from data x (rows, patches, dimension): one row if shared, one per patch if
     local.
 
     >>> rng = np.random.default_rng(0)
@@ -44,16 +43,18 @@ def estimate_signal(
 
     if estimator == "genie":
         return filters((places[:, None] == np.arange(patches)).astype(float))
-    found = filters(np.full((rows, patches), 1.0))
+    estimate = filters(np.full((rows, patches), 1.0))
     if estimator == "em":
         for _ in range(ROUNDS):
             inner = (
-                np.einsum("ipd,pd->ip", signed, np.broadcast_to(found, (patches, found.shape[1])))
+                np.einsum(
+                    "ipd,pd->ip", signed, np.broadcast_to(estimate, (patches, estimate.shape[1]))
+                )
                 / noise**2
             )
             share = np.exp(inner - inner.max(1, keepdims=True))
-            found = filters(share / share.sum(1, keepdims=True))
-    return found
+            estimate = filters(share / share.sum(1, keepdims=True))
+    return estimate
 
 
 def estimator_risk(
@@ -66,11 +67,11 @@ def estimator_risk(
     samples: int,
     seed: int,
 ) -> float:
-    """The risk, with an LSA network of this bias, of the filters estimated from one random training
+    """The risk of an LSA network of this bias whose filters are estimated from one random training
     set.
 
-    For shared filters the risk depends on their alignment alone and is computed exactly; for local
-    ones on a large sample of the patches' projections.
+    For shared filters the risk depends only on their alignment and is computed exactly; for local
+    filters it is computed on a large sample of projected patches.
 
     >>> estimator_risk("genie", "shared", 4, 3, 0.1, 0.5, samples=100, seed=0) < 0.01
     True

@@ -96,7 +96,7 @@ def true_signal_risk(
 
     >>> round(true_signal_risk(patches=1, noise=1.0, bias=0.0), 4)
     0.1587
-    >>> true_signal_risk(patches=20, noise=0.3, bias=0.5) < true_signal_risk(patches=20, noise=0.3, bias=0.0)
+    >>> true_signal_risk(20, noise=0.3, bias=0.5) < true_signal_risk(20, noise=0.3, bias=0.0)
     True
     """
     _check(patches, noise)

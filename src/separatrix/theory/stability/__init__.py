@@ -1,6 +1,5 @@
-"""Flat minima and generalization: rates and the weighted path norm (Liang et al.
-
-and the two papers it builds on).
+"""Liang et al.: flat minima and generalization, with rates and the weighted path norm of this paper
+and the two that it builds on.
 """
 
 from separatrix.theory.stability.certificate import (

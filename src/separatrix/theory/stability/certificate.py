@@ -1,5 +1,5 @@
-"""The weighted path norm of Neural Shattering (Theorem 3.2): what flatness promises about a
-network, checked on the network.
+"""The weighted path norm of Neural Shattering (Theorem 3.2): the bound that flatness implies,
+computed for a network.
 
 For a two-layer ReLU network f(x) = Σ_k v_k φ(w_k·x - b_k) + β and L = ½·MSE over n inputs of norm
 at most R,
@@ -11,8 +11,8 @@ uniform over the training inputs,
 
     g̃(u, t) = P(X·u > t)² · E[X·u - t | X·u > t] · √(1 + ‖E[X | X·u > t]‖²).
 
-For a shared local network with mean pooling the same proof goes through with X uniform over the n·L
-training patches. The -½ is the trained offset's share; without an offset it falls away.
+For a shared local network with mean pooling the same proof holds with X uniform over the n·L
+training patches. The -½ comes from the trained offset β; it vanishes without an offset.
 """
 
 from typing import NamedTuple
@@ -30,9 +30,11 @@ def half_tail_weight(
     """g̃(u, t) for every unit: how strongly the patches beyond the unit's threshold tie its size to
     the sharpness.
 
+    The example is ½² · 2 · √(1 + 4²):
+
     >>> import jax.numpy as jnp
     >>> line = jnp.array([[-1.0], [1.0], [3.0], [5.0]])
-    >>> half_tail_weight(line, jnp.full(4, 0.25), jnp.ones((1, 1)), jnp.array([2.0])).tolist()  # ½² · 2 · √(1 + 4²)
+    >>> half_tail_weight(line, jnp.full(4, 0.25), jnp.ones((1, 1)), jnp.array([2.0])).tolist()
     [2.061552...]
     """
     over = directions @ patches.T - levels[:, None]
@@ -52,9 +54,11 @@ def tail_weight(
 ) -> Float[Array, " units"]:
     """g(u, t): the smaller of the weights of the two sides of a unit's threshold.
 
+    Nothing lies beyond 6:
+
     >>> import jax.numpy as jnp
     >>> line = jnp.array([[-1.0], [1.0], [3.0], [5.0]])
-    >>> float(tail_weight(line, jnp.full(4, 0.25), jnp.ones((1, 1)), jnp.array([6.0]))[0])  # nothing lies beyond 6
+    >>> float(tail_weight(line, jnp.full(4, 0.25), jnp.ones((1, 1)), jnp.array([6.0]))[0])
     0.0
     """
     return jnp.minimum(
@@ -64,11 +68,7 @@ def tail_weight(
 
 
 class Certificate(NamedTuple):
-    """Both sides of the bound, the plain path norm beside it, and the radius of the patches.
-
-    >>> bool(Certificate(left=1.0, right=2.0, path=3.0, radius=1.0).holds)
-    True
-    """
+    """Both sides of the bound, the unweighted path norm, and the radius of the patches."""
 
     left: Float[Array, ""]
     right: Float[Array, ""]
@@ -77,7 +77,7 @@ class Certificate(NamedTuple):
 
     @property
     def holds(self) -> Array:
-        """Whether the bound holds; rounding of the order 1e-5 of the right side is forgiven."""
+        """Whether the bound holds, up to rounding (1e-5 of the right side)."""
         return jnp.asarray(self.left) <= self.right + 1e-5 * jnp.abs(self.right)
 
 
@@ -91,16 +91,19 @@ def path_certificate(
     half_loss: Float[Array, ""],
     offset: bool = True,
 ) -> Certificate:
-    """Both sides of the bound for a network Σ_k v_k φ(w_k·x + b_k) (note the sign of the bias,
-    which is this package's).
+    """Both sides of the bound for a network Σ_k v_k φ(w_k·x + b_k), with the sign of the bias that
+    this package uses.
 
-    `sharpness` and `half_loss` are those of ½·MSE; for MSE without the ½, halve both. `weight` are
-    probabilities of the patches; those of probability 0 are padding and count for nothing.
+    `sharpness` and `half_loss` are those of ½·MSE; for MSE without the ½, halve both. `weight`
+    holds the probabilities of the patches; patches of probability 0 are padding.
+
+    The example has the left side ½² · 1 · √2 and the right side 2/2 - ½:
 
     >>> import jax.numpy as jnp
-    >>> x = jnp.array([[-1.0], [1.0]])
-    >>> one = path_certificate(jnp.ones((1, 1)), jnp.zeros(1), jnp.ones(1), x, jnp.full(2, 0.5), jnp.array(2.0), jnp.array(0.0))
-    >>> round(float(one.left), 4), float(one.right)  # ½² · 1 · √2, and 2/2 - ½
+    >>> x, one = jnp.array([[-1.0], [1.0]]), jnp.ones((1, 1))
+    >>> half, sharpness, loss = jnp.full(2, 0.5), jnp.array(2.0), jnp.array(0.0)
+    >>> bound = path_certificate(one, jnp.zeros(1), jnp.ones(1), x, half, sharpness, loss)
+    >>> round(float(bound.left), 4), float(bound.right)
     (0.3536, 0.5)
     """
     size = jnp.linalg.norm(weights, axis=1)

@@ -1,9 +1,9 @@
 """Rates at which the generalization gap of flat (stable) networks falls with the sample size.
 
-A rate is the exponent e of n^{-e}: constants and logarithms are not known here, so only slopes can
+A rate is the exponent e of n^{-e}. Constants and logarithms are not known here, so only slopes can
 be compared with measurements. Sources: Neural Shattering (arXiv 2506.20779), Data Geometry (arXiv
-2510.18120), and Liang et al. (arXiv 2603.04807). The theorem texts of the last were not at hand:
-what was reconstructed from its abstract says so in `reconstruction`.
+2510.18120), and Liang et al. (arXiv 2603.04807). Formulas marked `reconstruction` are rebuilt from
+the abstract of the last paper and not quoted from its theorems.
 """
 
 import dataclasses
@@ -25,9 +25,8 @@ class Rate:
     """Exponents of n in bounds on the gap of networks below the edge of stability, up to constants
     and logarithms.
 
-    `upper` is guaranteed for every flat network (gap ≲ n^{-upper}); `lower` cannot be beaten by all
-    of them (gap ≳ n^{-lower} for some); None where the papers have none. `reconstruction` marks
-    formulas that were not read in the paper but rebuilt.
+    Every flat network has a gap ≲ n^{-upper}, and some flat network has a gap ≳ n^{-lower}; None if
+    the papers have no such bound. `reconstruction` marks formulas that are not quoted from a paper.
 
     >>> full_on_ball(8).value(1e4, "upper")
     0.6309573444801932
@@ -51,8 +50,9 @@ class Rate:
 
     @property
     def label(self) -> str:
-        """The rate in words, with [reconstruction] where it is one."""
-        return f"{self.network} on {self.inputs}{' [reconstruction]' if self.reconstruction else ''} ({self.source})"
+        """The rate in words, marked [reconstruction] if it is one."""
+        mark = " [reconstruction]" if self.reconstruction else ""
+        return f"{self.network} on {self.inputs}{mark} ({self.source})"
 
 
 BELOW_EDGE = "the network is below the edge of stability: sharpness at most 2/η"
@@ -77,7 +77,7 @@ def full_on_ball(dimension: ArrayLike) -> Rate:
 
 
 def full_on_sphere() -> Rate:
-    """Fully connected networks on the sphere: flatness promises nothing, since flat networks
+    """Fully connected networks on the sphere: flatness guarantees nothing, because flat networks
     interpolate (`flat_interpolation`).
 
     >>> full_on_sphere().upper
@@ -102,8 +102,8 @@ def flat_interpolation(samples: ArrayLike, reach: ArrayLike) -> Values:
 
 
 def ball_mixture(patch: ArrayLike) -> Rate:
-    """Mixtures of m-dimensional balls in any ambient space: n^{-1/(2m+4)} — the intrinsic dimension
-    counts.
+    """Mixtures of m-dimensional balls in any ambient space: n^{-1/(2m+4)}, by the intrinsic
+    dimension.
 
     >>> ball_mixture(3).upper
     0.1
@@ -158,7 +158,8 @@ def shared_on_sphere(patch: ArrayLike, dimension: ArrayLike) -> Rate:
     (0.1429, True)
     >>> shared_on_sphere(60, 50)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `patch` of shared_on_sphere must be an integer in [1, 50], got 60
+    separatrix.errors.ParameterError: the `patch` of shared_on_sphere must be an integer in [1, 50],
+        got 60
     """
     d = grid("shared_on_sphere", "dimension", dimension, low=1, whole=True)
     m = grid("shared_on_sphere", "patch", patch, low=1, high=d, whole=True)
@@ -179,8 +180,8 @@ def shared_on_sphere(patch: ArrayLike, dimension: ArrayLike) -> Rate:
 
 
 def rates_for(patch: int, dimension: int) -> tuple[Rate, ...]:
-    """Every rate that speaks of networks on the sphere (or the ball) of `dimension` with receptive
-    fields of `patch`.
+    """The rates of networks on the sphere and the ball of `dimension`, with receptive fields of
+    `patch`.
 
     >>> [rate.reconstruction for rate in rates_for(10, 50)]
     [True, False, False]

@@ -3,9 +3,9 @@ Gaussian limit.
 
 The mass at degree d is Σ_{|S|=d} (Σ_m c_m P_S(s_m))². Exchanging the sums leaves, for every pair of
 nodes, the elementary symmetric polynomial e_d of the products tan(s w_i)·tan(s' w_i): O(n·d) per
-pair. With it the expected squared gradient of a fully connected unit is known without averaging
-over supports, where plain draws have hopeless tails (a product of k squared Gaussians has relative
-variance 3^k).
+pair. It gives the expected squared gradient of a fully connected unit without averaging over
+supports, where plain draws have heavy tails (a product of k squared Gaussians has relative variance
+3^k).
 """
 
 import dataclasses
@@ -15,20 +15,14 @@ from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, check_integer, check_number
 from separatrix.theory.common import exponential, log_binomial
-from separatrix.theory.patterns.fourier_gradient import turned, wave_blocks
-from separatrix.theory.patterns.fourier_series import build_waves
+from separatrix.theory.patterns.fourier import build_waves, turned, wave_blocks
 from separatrix.theory.patterns.units import UnitActivation
 
 
 @dataclasses.dataclass(frozen=True)
 class DegreeMass:
-    """Fourier mass at degrees 0 … `len(mass) - 1` of a unit's σ' or σ, each with its error (see
-    `Waves` for what it covers).
-
-    >>> w = np.random.default_rng(0).standard_normal(64) / 8
-    >>> result = degree_mass(w, 0.3, 3, UnitActivation("tanh"))
-    >>> result.mass.round(6).tolist(), bool((result.error < 1e-6).all())
-    ([0.380943, 0.013111, 0.053671, 0.006734], True)
+    """Fourier mass at degrees 0 … `len(mass) - 1` of a unit's σ' or σ, each with its error (`Waves`
+    explains what the error covers).
     """
 
     mass: np.ndarray
@@ -48,8 +42,17 @@ def degree_mass(
 ) -> DegreeMass:
     """Fourier mass at every degree up to `highest` of σ'(<w,x>+b) (or σ), for n in the thousands.
 
-    Made for weights in general position. For weights of one size use `lattice_degree_mass`, for n
-    <= 24 `degree_profile`; with kinks and n below about 40 the stated error is large.
+    For weights in general position. Use `lattice_degree_mass` for weights of one size and
+    `degree_profile` for n <= 24; for kinked activations and n below about 40 the error is large.
+
+    Args:
+        weights: The weights of one unit.
+        bias: Its bias.
+        highest: The highest degree.
+        activation: The activation.
+        derivative: Whether to expand σ' or σ.
+        tolerance: The wanted error relative to a typical coefficient.
+        node_limit: The largest number of nodes of the sum.
 
     >>> w = np.random.default_rng(0).standard_normal(200) / np.sqrt(200)
     >>> result = degree_mass(w, 0.0, 3, UnitActivation("relu"))
