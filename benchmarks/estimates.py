@@ -35,8 +35,8 @@ def compare(study: str, scale: str, changes: list[str]) -> dict[str, Any]:
     """One study, predicted and run."""
     with tempfile.TemporaryDirectory() as folder:
         cache, out = Path(folder) / "cache", str(Path(folder) / "out")
-        if (cache_folder() / "speed").exists():
-            shutil.copytree(cache_folder() / "speed", cache / "speed")
+        if (cache_folder() / "cost_model").exists():
+            shutil.copytree(cache_folder() / "cost_model", cache / "cost_model")
         settings = [word for change in changes for word in ("--set", change)]
         env = dict(os.environ) | {"SEPARATRIX_CACHE": str(cache)}
         words = ("run", study, "--scale", scale, "--out", out, *settings)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.cli import commands, main
-from separatrix.engine import Programs, lab
+from separatrix.engine import Programs, cost_model, lab
 from separatrix.errors import SeparatrixError
 from separatrix.studies import STUDIES
 
@@ -292,7 +292,7 @@ def test_what_a_budget_left_out_follows_without_it(cli, finished, no_report):
 def test_dry_run_prints_the_plan_and_writes_nothing(cli, tmp_path, finished, two_studies):
     code, out, err = cli("run", "signal-first", "--dry-run", *TINY)
     assert (code, err) == (0, "")
-    for word in ("trials", "programs", "GFLOP", "MiB", "seconds", "signal-first", "cpu"):
+    for word in ("trials", "programs", "GFLOP", "MB", "time", "signal-first", "cpu"):
         assert word in out
     code, out, err = cli("run", "signal-first", "--dry-run", "--json", "--workers", "2", *TINY)
     plan = json.loads(out)["signal-first"]
@@ -307,37 +307,30 @@ def test_dry_run_prints_the_plan_and_writes_nothing(cli, tmp_path, finished, two
 
 
 def test_a_calibration_is_kept_shown_and_used(cli, monkeypatch, tmp_path):
-    from separatrix.engine import calibration
-    from separatrix.engine.speed import ASSUMED
-
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))
-    times = tuple(
-        calibration.Timed(kind, trial.learner.steps, 2.0, 0.1)
-        for kind, trial in calibration.cases()
-    )
-    slow = dataclasses.replace(ASSUMED["cpu"], start=1000.0, measured=True)
-    monkeypatch.setattr(
-        calibration, "calibrate", lambda device, show: calibration.Calibration(slow, times, 1)
-    )
+    times = [cost_model.CaseTime(kind, 1e9, 100, 2.0, 0.1) for kind in cost_model.cases()]
+    slow = dataclasses.replace(cost_model.ASSUMED["cpu"], per_run=1000.0, measured=True)
+    monkeypatch.setattr(cost_model, "calibrate", lambda kind, workers: (slow, times))
     dry = ["run", "signal-first", "--dry-run", "--workers", "2", *TINY]
     _, out, _ = cli(*dry)
     assert "not calibrated: `separatrix doctor --calibrate`" in out
     code, out, err = cli("doctor", "--calibrate", "--workers", "2", "--json")
     assert (code, err) == (0, "")
-    found = json.loads(out)
-    assert found["machine"]["workers"] == 2
-    assert found["speed"]["start"] == 1000.0
-    assert len(found["times"]) == len(times)
-    assert json.loads(Path(found["file"]).read_text())["work"] == found["speed"]["work"]
+    facts = json.loads(out)
+    assert facts["machine"]["workers"] == 2
+    assert facts["cost_model"]["per_run"] == 1000.0
+    assert len(facts["times"]) == len(times)
+    assert json.loads(Path(facts["file"]).read_text())["per_run"] == 1000.0
     _, out, _ = cli(*dry)
     assert "calibrated on this machine" in out
+    assert "17 min" in out
     _, out, _ = cli(*dry, "--json")
     plan = json.loads(out)["signal-first"]
     assert plan["calibrated"] is True
     assert 1000.0 < plan["seconds"] < 1100.0
     code, out, err = cli("doctor", "--calibrate", "--workers", "1")
     assert (code, err) == (0, "")
-    assert "CNN, sharpness" in out
+    assert "CNN, images" in out
     assert "calibrated for 1 worker;" in out
 
 

@@ -31,7 +31,7 @@ from separatrix.engine import (
 from separatrix.engine.execute import dask as cluster
 from separatrix.engine.execute import wire as remote
 from separatrix.engine.execute.flight import Waiting
-from separatrix.engine.execute.local import environment
+from separatrix.engine.execute.local import worker_environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 pytestmark = [
@@ -59,7 +59,7 @@ class Outside:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment(dict(os.environ))
+            env=worker_environment(os.environ)
             | {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"}
             | env,
         )

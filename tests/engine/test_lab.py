@@ -17,7 +17,7 @@ import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, measured, plain_rows, tiny
 from separatrix.engine import Device, find_device, make_plan
 from separatrix.engine.execute import local
-from separatrix.engine.execute.local import Workers, environment
+from separatrix.engine.execute.local import Workers, worker_environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 
@@ -240,8 +240,8 @@ def test_workers_with_all_the_time_in_the_world_finish(tmp_path, monkeypatch, en
 
 
 def test_a_worker_has_one_thread_and_keeps_the_users_flags():
-    made = environment({"XLA_FLAGS": "--xla_dump_to=x", "HOME": "h"})
+    made = worker_environment({"XLA_FLAGS": "--xla_dump_to=x", "HOME": "h"})
     assert made["XLA_FLAGS"].startswith("--xla_dump_to=x ")
     assert made["HOME"] == "h"
     assert made["OMP_NUM_THREADS"] == made["OPENBLAS_NUM_THREADS"] == "1"
-    assert "HOME" not in environment({})
+    assert "HOME" not in worker_environment({})

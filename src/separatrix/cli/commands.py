@@ -23,7 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from separatrix.engine import Cluster, Lab, Plan, Shard
+from separatrix.engine import Cluster, Lab, Plan, Shard, human_bytes, human_seconds
 from separatrix.errors import SeparatrixError, check_choice
 from separatrix.studies import STUDIES, jobs, plan_jobs, run_jobs, run_shard
 
@@ -297,12 +297,12 @@ def print_plan(plans: dict[str, Plan], as_json: bool) -> None:
         "trials",
         "programs",
         "GFLOP",
-        "MiB a worker",
-        "seconds (estimate)",
+        "memory per worker",
+        "time (estimate)",
     ):
         table.add_column(column, justify="left" if column in ("study", "device") else "right")
     for name, plan in plans.items():
-        time = f"{'at most ' if plan.at_most else ''}{plan.seconds:.1f}"
+        time = f"{'at most ' if plan.at_most else ''}{human_seconds(plan.seconds)}"
         table.add_row(
             *(
                 name,
@@ -311,7 +311,7 @@ def print_plan(plans: dict[str, Plan], as_json: bool) -> None:
                 str(plan.trials),
                 str(plan.programs),
             ),
-            *(f"{plan.flops / 1e9:.1f}", f"{plan.bytes / 2**20:.1f}", time),
+            *(f"{plan.flops / 1e9:.1f}", human_bytes(plan.bytes), time),
         )
     terminal().print(table)
     for sentence in _about(list(plans.values())):
@@ -322,11 +322,13 @@ def _about(plans: list[Plan]) -> list[str]:
     """What a reader of estimates should know about them."""
     said = ["estimates are for an empty compilation cache"]
     if len(plans) > 1:
-        whole = sum(plan.busy for plan in plans) + max(plan.device.speed.start for plan in plans)
-        said.append(f"together, started once: {whole:.1f} s")
+        whole = sum(plan.busy for plan in plans) + max(
+            plan.device.cost_model.per_run for plan in plans
+        )
+        said.append(f"together, started once: {human_seconds(whole)}")
     if any(plan.at_most for plan in plans):
         said.append("at most: trials may stop before their last step")
-    measured = all(plan.device.speed.measured for plan in plans)
+    measured = all(plan.device.cost_model.measured for plan in plans)
     said.append(
         "calibrated on this machine"
         if measured

@@ -2,6 +2,7 @@
 `--calibrate`) how fast is it?
 """
 
+import dataclasses
 import json
 import os
 import platform
@@ -97,48 +98,34 @@ def doctor(as_json: bool) -> None:
 
 
 def calibrate(as_json: bool, workers: int | None) -> None:
-    """Measure this machine, keep what comes out for estimates, and show how well it explains what
-    was measured.
-    """
+    """Measure this machine, keep the cost model for estimates, and show what it predicts."""
     from rich.table import Table
 
-    from separatrix.cli.commands import progress_bar, terminal
-    from separatrix.engine import find_device
-    from separatrix.engine.calibration import calibrate
-    from separatrix.engine.speed import keep_speed, machine
+    from separatrix.cli.commands import terminal
+    from separatrix.engine import cost_model, find_device, human_seconds
 
     device = find_device(workers)
-    with progress_bar(as_json) as show:
-        found = calibrate(device, show)
-    rows = found.rows()
-    file = keep_speed(found.speed, device.workers, times=rows)
+    model, times = cost_model.calibrate(device.platform, device.workers)
+    file = cost_model.keep_cost_model(model, device.workers)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "machine": machine(device.workers),
-                    "speed": found.speed.message(),
-                    "times": rows,
-                    "file": str(file),
-                },
-                indent=1,
-            )
-        )
+        facts = {
+            "machine": cost_model.machine(device.workers),
+            "cost_model": dataclasses.asdict(model),
+            "times": [case._asdict() for case in times],
+            "file": str(file),
+        }
+        print(json.dumps(facts, indent=1))
         return
     table = Table(box=None, pad_edge=False)
-    columns = ("kind", "steps", "ms", "predicted", "ratio", "compiling, s", "predicted", "ratio")
-    for column in columns:
-        table.add_column(column, justify="left" if column == "kind" else "right")
-    for row in rows:
-        run, compiling = (
-            (row["seconds"], row["predicted"]),
-            (row["compile_seconds"], row["compile_predicted"]),
-        )
-        table.add_row(
-            *(row["kind"], str(row["steps"])),
-            *(*(f"{1e3 * each:.1f}" for each in run), f"{row['ratio']:.2f}"),
-            *(*(f"{each:.1f}" for each in compiling), f"{row['compile_ratio']:.2f}"),
-        )
+    for column in ("case", "seconds", "predicted", "compiling", "predicted"):
+        table.add_column(column, justify="left" if column == "case" else "right")
+    for case in times:
+        predicted = model.call(case.flops, case.steps)
+        seconds = (case.running, predicted, case.compiling, model.per_program)
+        table.add_row(case.kind, *(human_seconds(each) for each in seconds))
     terminal().print(table)
-    whose = f"{device.workers} worker{'s' if device.workers > 1 else ''}"
-    print(f"calibrated for {whose}; `--dry-run` now estimates with it ({file})")
+    plural = "s" if device.workers > 1 else ""
+    print(
+        f"calibrated for {device.workers} worker{plural}; "
+        f"`--dry-run` now estimates with it ({file})"
+    )

@@ -232,7 +232,7 @@ def doctor(
         bool,
         typer.Option(
             "--calibrate",
-            help="Time small trials (a minute or two), for the estimates of --dry-run.",
+            help="Time small trials (about a minute), for the estimates of --dry-run.",
         ),
     ] = False,
     workers: Annotated[

@@ -17,13 +17,13 @@ import jax
 
 from separatrix import __version__
 from separatrix.engine import policy
+from separatrix.engine.cost_model import find_cost_model
 from separatrix.engine.execute.dask import Cluster, DaskRunner
 from separatrix.engine.execute.local import Finished, Workers, run_here
 from separatrix.engine.execute.scheduler import Hint, hints_of
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
-from separatrix.engine.speed import find_speed
 from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
@@ -44,15 +44,15 @@ def find_device(workers: int | None = None) -> Device:
     found = jax.devices()[0]
     if found.platform == "cpu":
         count = workers or cores()
-        return Device("cpu", workers=count, speed=find_speed("cpu", count))
-    stats, speed = found.memory_stats() or {}, find_speed(found.platform, 1)
+        return Device("cpu", workers=count, cost_model=find_cost_model("cpu", count))
+    stats = found.memory_stats() or {}
     return Device(
         found.platform,
         1,
         memory=policy.GPU_MEMORY_SHARE * stats.get("bytes_limit", policy.GPU_MEMORY_UNKNOWN),
         flops=policy.GPU_FLOPS,
         compile_seconds=policy.GPU_COMPILE_SECONDS,
-        speed=speed,
+        cost_model=find_cost_model(found.platform, 1),
     )
 
 

@@ -6,20 +6,27 @@ from collections.abc import Collection
 from typing import Any
 
 from separatrix.engine import policy
+from separatrix.engine.cost_model import ASSUMED, CostModel
 from separatrix.engine.frames import CPU_ROUNDING, GPU_ROUNDING, Cost, Rounding, cost_of, framed
-from separatrix.engine.speed import ASSUMED, Speed
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
-from separatrix.engine.work import bytes_of, making_of, work_of
 from separatrix.spec import to_message
 
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """Where trials run, and what is assumed of it.
+    """Where trials run, and what plans assume of it.
 
-    `flops` and `compile_seconds` are for cutting sweeps into chunks and handing them out, and are
-    the same on every machine of a kind; `speed` is for estimates alone, and may have been measured.
+    `flops` and `compile_seconds` are the same on every machine of a kind, so that all of them cut
+    sweeps into the same chunks. `cost_model` is for estimates alone and may have been measured.
+
+    Args:
+      platform: "cpu", or the name that JAX has for another kind of device ("gpu").
+      workers: processes that run trials at once.
+      memory: bytes that a batch may use.
+      flops: operations per second of one worker.
+      compile_seconds: per program.
+      cost_model: seconds for estimates.
 
     >>> Device("cpu", workers=2).batched
     False
@@ -27,10 +34,10 @@ class Device:
 
     platform: str
     workers: int = 1
-    memory: float = policy.CPU_MEMORY  # bytes that a batch may use
-    flops: float = policy.CPU_FLOPS  # operations per second of one worker
-    compile_seconds: float = policy.CPU_COMPILE_SECONDS  # per program
-    speed: Speed = ASSUMED["cpu"]
+    memory: float = policy.CPU_MEMORY
+    flops: float = policy.CPU_FLOPS
+    compile_seconds: float = policy.CPU_COMPILE_SECONDS
+    cost_model: CostModel = ASSUMED["cpu"]
 
     @property
     def batched(self) -> bool:
@@ -56,8 +63,12 @@ def cores() -> int:
 class Chunk:
     """Trials that are run together and written as one part.
 
-    >>> Chunk("p", (), None, 1, Cost(0.0, 0.0)).trials
-    ()
+    Args:
+      program: the identity of the program that they share.
+      trials: the trials.
+      frame: the trial whose sizes the program is compiled for.
+      batch: how many trials one call of the program runs.
+      cost: the work of one trial.
     """
 
     program: str
@@ -68,11 +79,11 @@ class Chunk:
 
     @property
     def flops(self) -> float:
-        """The work of the whole chunk."""
+        """Operations of the whole chunk."""
         return self.cost.flops * len(self.trials)
 
     def message(self) -> dict[str, Any]:
-        """As it is told to a worker process."""
+        """The chunk as plain values, as a worker process is sent it."""
         return {
             "trials": [to_message(trial) for trial in self.trials],
             "frame": to_message(self.frame),
@@ -81,10 +92,16 @@ class Chunk:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The chunks of a sweep on a device, most expensive program first.
+    """The chunks of a sweep on a device, the most expensive program first.
+
+    Args:
+      device: where they run.
+      chunks: what runs; finished trials are left out.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 3000], seeds=3)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> task = sx.SignalTask(4, 3, 0.3)
+    >>> sweep = sx.Sweep.grid(task, sx.CNN(1), learner, samples=[8, 3000], seeds=3)
     >>> plan = make_plan(sweep, Device("cpu"))
     >>> plan.trials, plan.programs
     (6, 2)
@@ -100,7 +117,7 @@ class Plan:
 
     @property
     def programs(self) -> int:
-        """How many programs will be compiled (unless the cache has them)."""
+        """How many programs will be compiled, unless the compilation cache has them."""
         return len({chunk.program for chunk in self.chunks})
 
     @property
@@ -110,60 +127,34 @@ class Plan:
 
     @property
     def bytes(self) -> float:
-        """Estimated peak of device memory of one worker: on a CPU that of its largest program, on a
-        GPU what batches are planned by.
-        """
-        if self.device.batched:
-            return max((chunk.cost.bytes * chunk.batch for chunk in self.chunks), default=0.0)
-        return max(
-            (
-                bytes_of(frame)
-                for frame in {chunk.program: chunk.frame for chunk in self.chunks}.values()
-            ),
-            default=0.0,
-        )
+        """Estimated peak of device memory of one worker, in bytes; mostly an upper estimate."""
+        return max((chunk.cost.bytes * chunk.batch for chunk in self.chunks), default=0.0)
 
     @property
     def busy(self) -> float:
-        """Estimated time of compiling and running, with an empty compilation cache and all steps
-        taken.
+        """Estimated seconds of compiling and running.
+
+        With an empty compilation cache, and if every trial takes all its steps.
         """
-        speed, first = self.device.speed, {chunk.program: chunk for chunk in self.chunks}
-        calling = {
-            program: speed.running(work_of(chunk.frame, chunk.batch))
-            for program, chunk in first.items()
-        }
-        making = {
-            program: speed.compiling(making_of(chunk.frame)) for program, chunk in first.items()
-        }
-        running = [
-            calling[chunk.program] * -(-len(chunk.trials) // chunk.batch) for chunk in self.chunks
-        ]
-        # However many workers there are, one of them makes a program and runs its longest chunk.
-        longest = max(
-            (making[chunk.program] + each for chunk, each in zip(self.chunks, running)), default=0.0
-        )
-        return max((sum(running) + sum(making.values())) / self.device.workers, longest)
+        return self.device.cost_model.busy(self.chunks, self.device.workers)
 
     @property
     def seconds(self) -> float:
-        """Estimated time of a run of this plan alone: `busy`, and what every run takes to start and
-        to report.
-        """
-        return self.busy + self.device.speed.start
+        """Estimated seconds of a run of this plan: `busy`, and what every run takes."""
+        return self.busy + self.device.cost_model.per_run
 
     @property
     def at_most(self) -> bool:
         """Whether trials may stop before their last step, so that estimates are upper ends."""
-        stops = [trial.learner.stop for chunk in self.chunks for trial in chunk.trials[:1]]
+        stops = [chunk.frame.learner.stop for chunk in self.chunks]
         return any(
-            each is not None
+            condition is not None
             for stop in stops
-            for each in (stop.target, stop.plateau, stop.after_edge)
+            for condition in (stop.target, stop.plateau, stop.after_edge)
         )
 
     def describe(self) -> dict[str, float | int | str]:
-        """The plan as plain values."""
+        """The plan as plain values; times in seconds."""
         return {
             "device": self.device.platform,
             "workers": self.device.workers,
@@ -174,7 +165,7 @@ class Plan:
             "seconds": self.seconds,
             "busy_seconds": self.busy,
             "at_most": self.at_most,
-            "calibrated": self.device.speed.measured,
+            "calibrated": self.device.cost_model.measured,
         }
 
 
@@ -184,8 +175,14 @@ def make_plan(sweep: Sweep, device: Device, done: Collection[str] = ()) -> Plan:
     Frames, batch sizes and programs depend on the trials alone and not on what is `done`: a resumed
     run computes what is missing in the same programs, and so gets the same numbers.
 
+    Args:
+      sweep: the trials.
+      device: where they will run.
+      done: the identities of finished trials.
+
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[8, 64], seeds=3)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=6)
     >>> make_plan(sweep, Device("cpu"), done={sweep.trials[0].identity}).trials
     5
     """

@@ -23,7 +23,7 @@ from separatrix.diagnosis.proof.reals import PAYS, REALS, absent
 from separatrix.diagnosis.proof.truths import TRUTHS, truth
 from separatrix.diagnosis.settings import REVISION
 from separatrix.diagnosis.verdict import UNSETTLED
-from separatrix.engine.execute.local import environment
+from separatrix.engine.execute.local import worker_environment
 from separatrix.inference.intervals import wilson
 
 # Of what images have besides: two layers, their ladder, the pilot of small ones, the fifth verdict
@@ -135,7 +135,7 @@ def prove(
         (name, seed, budget) for seed in seeds for name in names if (name, seed, budget) not in done
     ]
     os.environ.update(
-        environment(dict(os.environ))
+        worker_environment(os.environ)
     )  # for the processes below, which start afresh: one thread each
     file.parent.mkdir(parents=True, exist_ok=True)
     with (

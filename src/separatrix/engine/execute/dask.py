@@ -21,7 +21,7 @@ from typing import Any
 from separatrix.engine import policy
 from separatrix.engine.execute import wire as remote
 from separatrix.engine.execute.flight import Flight, Waiting
-from separatrix.engine.execute.local import Finished, environment
+from separatrix.engine.execute.local import Finished, worker_environment
 from separatrix.engine.plan import Device, Plan, cores
 from separatrix.errors import SeparatrixError, check_number
 
@@ -146,7 +146,7 @@ class DaskRunner:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env=environment(dict(os.environ)) | quiet,
+            env=worker_environment(os.environ) | quiet,
             start_new_session=True,  # Ctrl-C is the driver's to handle
         )
         self._processes.append(process)

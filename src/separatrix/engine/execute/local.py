@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -23,17 +23,22 @@ from separatrix.engine.trial import Trial
 from separatrix.errors import SeparatrixError
 
 
-def environment(base: dict[str, str]) -> dict[str, str]:
-    """The environment of a worker: one CPU device, one thread.
+def worker_environment(base: Mapping[str, str], number: int | None = None) -> dict[str, str]:
+    """The environment of a worker process: one CPU device, one thread.
 
-    >>> environment({})["JAX_PLATFORMS"]
+    Args:
+      base: the environment of the driver.
+      number: the worker's number, which chooses its core; None leaves that to the system.
+
+    >>> worker_environment({})["JAX_PLATFORMS"]
     'cpu'
     """
     flags = " ".join(
         filter(None, [base.get("XLA_FLAGS", ""), "--xla_cpu_multi_thread_eigen=false"])
     )
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return base | single | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+    core = {} if number is None else {"SEPARATRIX_WORKER": str(number)}
+    return {**base, **single, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, **core}
 
 
 class Finished(NamedTuple):
@@ -199,7 +204,7 @@ class Workers:
                 stdout=subprocess.PIPE,
                 text=True,
                 encoding="utf-8",
-                env=environment(dict(os.environ)) | {"SEPARATRIX_WORKER": str(number)},
+                env=worker_environment(os.environ, number),
                 start_new_session=True,  # Ctrl-C is the driver's to handle
             )
             self._processes.append(process)

@@ -15,7 +15,7 @@ import jax
 import pyarrow as pa
 
 from separatrix import __version__
-from separatrix.engine.execute.local import Finished, environment, run_fitting
+from separatrix.engine.execute.local import Finished, run_fitting, worker_environment
 from separatrix.engine.plan import Chunk
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
 from separatrix.engine.store.ledger import MARK
@@ -78,9 +78,9 @@ def _begin() -> Programs:
     machine.
     """
     if not _PROGRAMS:
-        os.environ["XLA_FLAGS"] = environment({"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")})[
-            "XLA_FLAGS"
-        ]
+        os.environ["XLA_FLAGS"] = worker_environment(
+            {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
+        )["XLA_FLAGS"]
         use_compilation_cache()
         _PROGRAMS.append(Programs())
     return _PROGRAMS[0]

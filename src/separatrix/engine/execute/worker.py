@@ -17,6 +17,14 @@ import threading
 from typing import Any
 
 
+def use_one_core() -> None:
+    """Keep this process to the core that its number (SEPARATRIX_WORKER) chooses."""
+    if hasattr(os, "sched_setaffinity"):
+        available = sorted(os.sched_getaffinity(0))
+        number = int(os.environ.get("SEPARATRIX_WORKER", "0"))
+        os.sched_setaffinity(0, {available[number % len(available)]})
+
+
 def main() -> None:
     """Serve chunks until standard input closes."""
     # Answers go to a private copy of standard output; whatever a library prints goes to standard
@@ -36,11 +44,7 @@ def main() -> None:
 
     threading.Thread(target=listen, daemon=True).start()
 
-    if hasattr(os, "sched_setaffinity"):
-        available = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(
-            0, {available[int(os.environ.get("SEPARATRIX_WORKER", "0")) % len(available)]}
-        )
+    use_one_core()
 
     from separatrix.engine.programs import Programs, Tally, use_compilation_cache
     from separatrix.errors import SeparatrixError
