@@ -112,12 +112,12 @@ def trials_of(name: str, networks: int, steps: int) -> list[Any]:
     most, longer = SHAPES[name]
     count, steps = min(networks, most or networks), steps * longer
     if name.startswith("signal"):
-        from separatrix.studies.signal.recipes import Recipe, signal_trial
         from separatrix.studies.signal.settings import SCALES
+        from separatrix.studies.signal.trials import SignalRecipe, signal_trial
 
         task = SCALES["full"].task("fixed", SIGNAL["patches"], SIGNAL["dimension"])
         one = signal_trial(
-            task, "FCN", Recipe(), steps, SIGNAL["rows"], 0, sx.Measure(probes=(), test=1)
+            task, "FCN", SignalRecipe(), steps, SIGNAL["rows"], 0, sx.Measure(probes=(), test=1)
         )
         return one.at_seeds(range(count))
     if name.startswith("sphere"):

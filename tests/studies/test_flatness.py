@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from separatrix.studies.signal.flatness import fall, is_flat
+from separatrix.studies.signal.verdicts import fall, is_flat
 
 
 def rows(slope: float, noise: float = 0.002, each: int = 20) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """Settings: scales, --set, and the seeds that a run may use."""
 
 import ast
-import dataclasses
 import itertools
 
 import pytest
@@ -9,11 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
-from separatrix.studies import SCALES, STUDIES, change_settings, jobs, seeds_from, split_changes
+from separatrix.studies import (
+    SCALES,
+    STUDIES,
+    Settings,
+    at_scales,
+    change_settings,
+    jobs,
+    seeds_from,
+    setting,
+    split_changes,
+)
+from separatrix.studies.settings import plain_settings
 
 
-@dataclasses.dataclass(frozen=True)
-class Some:
+class Some(Settings, of="demo"):
     count: int = 3
     share: float = 0.5
     flag: bool = False
@@ -21,6 +30,84 @@ class Some:
     sizes: tuple[int, ...] = (1, 2)
     rates: tuple[float, ...] = (0.5,)
     names: tuple[str, ...] = ("CNN",)
+
+
+class Part(Settings, of="demo.part"):
+    steps: int = setting(default=5, low=1)
+    share: float = setting(default=0.5, low=0, high=1, open_low=True)
+
+
+class Whole(Settings, of="demo"):
+    crop: str = setting(default="tight", among=("tight", "whole"))
+    sizes: tuple[int, ...] = setting(default=(), low=2)
+    flag: bool = False
+    part: Part = Part()
+    seed: int = 0
+
+    def check(self):
+        if self.flag and self.part.steps < 3:
+            raise SeparatrixError("with the flag there must be three steps")
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda: Whole(crop="loose"), "the `crop` of demo must be one of 'tight', 'whole', got"),
+        (lambda: Whole(sizes=(4, 1)), "the `sizes` of demo must be an integer >= 2, got 1"),
+        (lambda: Whole(sizes=[4]), "the `sizes` of demo must be a tuple, got"),
+        (lambda: Whole(flag=1), "the `flag` of demo must be True or False, got 1"),
+        (lambda: Whole(part=3), "the `part` of demo must be of type Part, got 3"),
+        (lambda: Part(steps=0), "the `steps` of demo.part must be an integer >= 1, got 0"),
+        (lambda: Part(steps=1.5), "the `steps` of demo.part must be an integer >= 1, got 1.5"),
+        (lambda: Part(share=0), "the `share` of demo.part must be a number in (0, 1], got 0"),
+        (lambda: Whole().replace(part={"stps": 3}), "there is no setting of demo.part `stps`; did"),
+        (lambda: Whole().replace(flag=True, part={"steps": 2}), "with the flag there must be"),
+    ],
+)
+def test_fields_are_checked(make, sentence):
+    with pytest.raises(SeparatrixError) as error:
+        make()
+    assert str(error.value).startswith(sentence)
+
+
+def test_nested_settings_are_changed_by_their_dotted_or_written_name():
+    whole = Whole(sizes=(2, 3))
+    changed = Whole(sizes=(2, 3), part=Part(steps=7))
+    assert change_settings(whole, {"part.steps": "7"}, "demo") == changed
+    assert change_settings(whole, {"part_steps": "7"}, "demo") == changed
+    assert whole.replace(part={"steps": 7}) == changed
+    assert plain_settings(changed) == {
+        "crop": "tight",
+        "sizes": (2, 3),
+        "flag": False,
+        "part_steps": 7,
+        "part_share": 0.5,
+        "seed": 0,
+    }
+    # Checks that tie fields together see all changes at once.
+    both = change_settings(Whole(part=Part(steps=2)), {"flag": "true", "part.steps": "3"}, "demo")
+    assert both.flag
+    assert both.part.steps == 3
+    with pytest.raises(
+        SeparatrixError, match=r"no setting of demo `part\.stps`; did you mean `part\.steps`"
+    ):
+        change_settings(whole, {"part.stps": "7"}, "demo")
+    with pytest.raises(
+        SeparatrixError, match=r"the setting `part\.steps` of demo must be an integer, got"
+    ):
+        change_settings(whole, {"part.steps": "many"}, "demo")
+
+
+def test_an_empty_list_can_be_filled():
+    assert change_settings(Whole(), {"sizes": "2,3"}, "demo").sizes == (2, 3)
+
+
+def test_a_scale_says_what_differs():
+    scales = at_scales(Whole(), laptop={"crop": "whole"}, full={"part": {"steps": 9}})
+    assert list(scales) == list(SCALES)
+    assert scales["quick"] == Whole()
+    assert scales["laptop"] == Whole(crop="whole")
+    assert scales["full"] == Whole(part=Part(steps=9))
 
 
 def change(name, text):
@@ -121,6 +208,8 @@ def test_changes_are_sorted_by_study():
         "signal-first": {"seeds": "3", "noise": "a=b"},
         "pattern-readout": {"windows": "2,3"},
     }
+    assert split_changes(["tune.seeds=3"], ["signal"]) == {"signal": {"tune.seeds": "3"}}
+    assert split_changes(["signal.tune.seeds=3"], ["signal"]) == {"signal": {"tune.seeds": "3"}}
     for text, sentence in [
         ("seeds=3", "a change must name its study, as in signal-first.seeds=3"),
         ("signal-first.seeds", "must have the form study.setting=value"),
@@ -170,17 +259,16 @@ def test_every_study_has_settings_for_every_scale(name):
         settings = study.settings(scale, seed=3)
         assert settings.seed == 3
         assert type(settings) is type(study.settings("quick"))
-        for field in dataclasses.fields(settings):
-            if field.name == "seed":
+        for setting_name, now in plain_settings(settings).items():
+            if setting_name == "seed":
                 continue  # it has an option of its own
-            now = getattr(settings, field.name)
             if now == ():
                 continue  # an empty list is a scale's choice, and has no text
             assert isinstance(now, bool | int | float | str | tuple), (
-                f"--set cannot change {field.name}"
+                f"--set cannot change {setting_name}"
             )
             text = ",".join(map(str, now)) if isinstance(now, tuple) else str(now)
-            assert study.settings(scale, 3, {field.name: text}) == settings
+            assert study.settings(scale, 3, {setting_name: text}) == settings
     with pytest.raises(
         SeparatrixError, match="must be one of 'quick', 'laptop', 'full', got 'huge'"
     ):

@@ -18,20 +18,13 @@ from separatrix.inference import Tally, estimate_threshold
 from separatrix.learners import project
 from separatrix.networks import LSA, Network, Params
 from separatrix.studies import Axis, Heatmap, Outcome, figure_from, find_study
-from separatrix.studies.search import Found
-from separatrix.studies.signal.recipes import Recipe, signal_learner, signal_network
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal.trials import SignalRecipe, signal_learner, signal_network
 from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map.figures import map_figure
 from separatrix.studies.signal_map.network import map_network
-from separatrix.studies.signal_map.settings import (
-    SCALES,
-    MapRecipe,
-    MapSettings,
-    Spot,
-    base_norm,
-    base_rate,
-    map_trial,
-)
+from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, MapTuning, Spot
+from separatrix.studies.signal_map.trials import base_norm, base_rate, map_trial
 
 K, D = 6, 3
 PLACES = [(1, 1), (1, 3), (1, 6), (2, 1), (2, 6), (3, 2), (4, 4), (6, 1), (6, 6)]
@@ -39,14 +32,14 @@ PLACES = [(1, 1), (1, 3), (1, 6), (2, 1), (2, 6), (3, 2), (4, 4), (6, 1), (6, 6)
 
 def found_at(
     sizes: dict[tuple[int, int], float], censored: dict[tuple[int, int], str] | None = None
-) -> dict[Spot, Found]:
+) -> dict[Spot, SearchResult]:
     """Sharp thresholds: every trial below fails and every trial above succeeds."""
     out = {}
     for place, size in sizes.items():
         tallies = [Tally(0.8 * size, 0, 40), Tally(1.25 * size, 40, 40)]
         side = (censored or {}).get(place)
         tallies = tallies[:1] if side == "right" else tallies[1:] if side == "left" else tallies
-        out[Spot(*place)] = Found(estimate_threshold(tallies), pd.DataFrame())
+        out[Spot(*place)] = SearchResult(estimate_threshold(tallies), pd.DataFrame())
     return out
 
 
@@ -141,7 +134,7 @@ def test_wrong_places_are_refused():
         SeparatrixError, match="the `reach` of MapNetwork must be at most its units"
     ):
         map_network(4, 5, 1, 0.5, 0.05)
-    with pytest.raises(SeparatrixError, match="the `fields` of the map study"):
+    with pytest.raises(SeparatrixError, match="the `fields` of signal-map"):
         MapSettings(fields=(1, 9))
     with pytest.raises(SeparatrixError, match="at least two different numbers"):
         MapSettings(groups=(1, 1))
@@ -149,7 +142,7 @@ def test_wrong_places_are_refused():
 
 def test_corners_have_the_recipes_of_the_signal_study():
     for name, place in (("CNN", (1, 1)), ("LCN", (1, 8)), ("FCN", (8, 8))):
-        recipe = signal_learner(name, 8, 100, Recipe())
+        recipe = signal_learner(name, 8, 100, SignalRecipe())
         assert base_rate(Spot(*place), 8) == pytest.approx(recipe.rate.level)
         assert base_norm(Spot(*place), 8) == pytest.approx(
             signal_network(name, 8, 0.5).initial.scale
@@ -271,7 +264,7 @@ def test_a_tiny_map_runs_to_its_findings():
         largest=64,
         trials=8,
         round=64,
-        tune_seeds=2,
+        tune=MapTuning(seeds=2),
     )
     study = find_study("signal-map")
     lab = sx.Lab(workers=0)

@@ -15,22 +15,26 @@ from separatrix.engine.plan import Device, make_plan
 from separatrix.errors import SeparatrixError
 from separatrix.inference import Tally, estimate_threshold
 from separatrix.streams import named
-from separatrix.studies import find_study
-from separatrix.studies.search import Found
-from separatrix.studies.signal.recipes import NETWORKS, signal_network
+from separatrix.studies import Series, find_study
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal.settings import NETWORKS
+from separatrix.studies.signal.trials import signal_network
 from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.figures import ratio_figure, start_figure, variant_figures
-from separatrix.studies.signal_open.floors import simulate_floor
-from separatrix.studies.signal_open.recipes import open_network, open_trial
-from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
-from separatrix.studies.signal_open.task import SIGNED, VARIANTS, variant_task
-from separatrix.studies.signal_open.trials import key_plan
+from separatrix.studies.signal_open.settings import SCALES, SIGNED, VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.trials import (
+    key_plan,
+    open_network,
+    open_trial,
+    simulate_floor,
+    variant_task,
+)
 from separatrix.theory.signal import best_linear_risk, true_signal_risk
 
 
 def found_at(
     sizes: dict[tuple[str, str, int], float], never: tuple[str, ...] = ()
-) -> dict[OpenKey, Found]:
+) -> dict[OpenCell, SearchResult]:
     """Sharp thresholds: every trial below fails and every trial above succeeds; networks in `never`
     always fail.
     """
@@ -40,7 +44,7 @@ def found_at(
             Tally(0.8 * size, 0, 40),
             *([] if place[1] in never else [Tally(1.25 * size, 40, 40)]),
         ]
-        out[OpenKey(*place)] = Found(estimate_threshold(tallies), pd.DataFrame())
+        out[OpenCell(*place)] = SearchResult(estimate_threshold(tallies), pd.DataFrame())
     return out
 
 
@@ -76,7 +80,7 @@ def test_variants_share_their_programs():
     )
     for network in NETWORKS:
         trials = [
-            open_trial(s, OpenKey(variant, network, k), 1.0, 100, 0)
+            open_trial(s, OpenCell(variant, network, k), 1.0, 100, 0)
             for variant in SIGNED
             for k in (6, 8)
         ]
@@ -85,7 +89,7 @@ def test_variants_share_their_programs():
 
 
 def test_a_wrong_variant_is_refused():
-    with pytest.raises(SeparatrixError, match="the `variants` of the study of open questions"):
+    with pytest.raises(SeparatrixError, match="the `variants` of signal-open"):
         OpenSettings(variants=("plain",))
     with pytest.raises(
         SeparatrixError, match="the `signals` of VariantTask must be 2 when the label is a product"
@@ -264,8 +268,8 @@ def test_verdicts_on_the_start():
 
 def test_local_networks_are_tried_at_the_largest_size_on_the_product():
     s = SCALES["laptop"]
-    assert key_plan(s, OpenKey("product", "LCN", 6)).start == s.product_largest
-    assert key_plan(s, OpenKey("product", "FCN", 6)).start < s.product_largest
+    assert key_plan(s, OpenCell("product", "LCN", 6)).start == s.product.largest
+    assert key_plan(s, OpenCell("product", "FCN", 6)).start < s.product.largest
     assert {key.variant for key in SCALES["full"].wanted()} == set(VARIANTS)
 
 

@@ -36,9 +36,10 @@ def audit(
     from separatrix.cli.commands import progress_bar, terminal
     from separatrix.inference.intervals import median_interval
     from separatrix.report import interval
-    from separatrix.studies.equivariance.study import LEARNERS, EquivarianceSettings
-    from separatrix.studies.equivariance.study import audit as gaps_of
-    from separatrix.studies.signal.recipes import NETWORKS
+    from separatrix.studies.equivariance.settings import EquivarianceSettings
+    from separatrix.studies.equivariance.trials import LEARNERS
+    from separatrix.studies.equivariance.trials import audit as gaps_of
+    from separatrix.studies.signal.settings import NETWORKS
     from separatrix.studies.symmetry import EQUIVARIANT, GROUPS
 
     settings = EquivarianceSettings(

@@ -4,7 +4,7 @@ outcomes go back.
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -20,113 +20,110 @@ from separatrix.inference import (
 )
 from separatrix.studies.live import Searches
 
+Name = TypeVar("Name", bound=Hashable)
+
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """One threshold that is asked for: how a trial of a given resource is made, and what counts as
-    success.
+    """One threshold that is asked for.
 
-    >>> Query(lambda resource, seed: None, lambda row: True, SearchPlan(8, 64), first_seed=0).first_seed
-    0
+    Attributes:
+        trial: makes a trial from the resource and the seed, which must act through the trial's own
+            `seed` alone.
+        success: whether the trial with this row succeeded.
+        plan: the range, the precision and the start of the search.
+        first_seed: the seed of the first trial at every resource.
     """
 
-    trial: Callable[
-        [int, int], Trial
-    ]  # of the resource and the seed, which must act through the trial's own `seed` alone
-    success: Callable[[Any], bool]  # of the trial's row
+    trial: Callable[[int, int], Trial]
+    success: Callable[[Any], bool]
     plan: SearchPlan
     first_seed: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """A threshold with the rows of all trials that were spent on it.
-
-    >>> Found(estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)]), pd.DataFrame()).threshold.trials
-    16
-    """
+class SearchResult:
+    """A threshold with the rows of all trials that were spent on it."""
 
     threshold: Threshold
     rows: pd.DataFrame
 
     def under(self, success: Callable[[Any], bool], resource: str = "samples") -> Threshold:
-        """The threshold by another criterion, from the same trials (which were not placed for it)."""
-        return estimate_threshold(
-            tally(
-                self.rows[resource].tolist(), [success(row) for row in self.rows.to_dict("records")]
-            )
-        )
+        """The threshold by another criterion, from the same trials, which were not placed for it."""
+        successes = [success(row) for row in self.rows.to_dict("records")]
+        return estimate_threshold(tally(self.rows[resource].tolist(), successes))
 
 
 def find_thresholds(
     lab: Lab,
-    queries: Mapping[Hashable, Query],
+    queries: Mapping[Name, Query],
     what: str,
     batch: int,
     columns: tuple[str, ...] = ("risk",),
-) -> dict[Hashable, Found]:
-    """Search many thresholds at once, buying trials in rounds of about `batch`, until every search
-    has ended.
+) -> dict[Name, SearchResult]:
+    """Search many thresholds at once, buying trials in rounds, until every search has ended.
 
     Searches are deterministic: a resumed run proposes the same trials and finds them in the ledger.
-    Where the laboratory's budget ends first, a threshold rests on what was run; a query without a
-    single trial is missing from the answer.
+
+    Args:
+        lab: where trials run.
+        queries: the thresholds that are asked for, by name.
+        what: what the progress line calls the searches.
+        batch: about how many trials a round has.
+        columns: the columns of the rows that success needs, or that the results should have.
+
+    Returns:
+        The thresholds by name. Where the laboratory's budget ends first, a threshold rests on what
+        was run; a query without a single trial is missing.
 
     >>> find_thresholds(Lab(), {}, "thresholds", batch=8)
     {}
     """
-    rows: dict[Hashable, list[dict[str, Any]]] = {name: [] for name in queries}
-    tallies: dict[Hashable, list[Tally]] = {name: [] for name in queries}
-    plans = {name: query.plan for name, query in queries.items()}
+    asked: Mapping[Any, Query] = queries
+    rows: dict[Any, list[dict[str, Any]]] = {name: [] for name in queries}
+    tallies: dict[Any, list[Tally]] = {name: [] for name in queries}
+    plans: dict[Any, SearchPlan] = {name: query.plan for name, query in queries.items()}
     keep = ["trial", "samples", "seed", "status", "steps", "run.seconds", *columns]
     live = Searches(lab, what)
 
     def show(last: bool = False) -> None:
-        counts = {name: sum(entry.trials for entry in tallies[name]) for name in queries}
         live.show(
-            counts,
+            {name: sum(entry.trials for entry in tallies[name]) for name in queries},
             lambda name: estimate_threshold(tallies[name]),
             lambda name: stop_reason(tallies[name], plans[name]),
             last,
         )
 
     while proposals := propose_batch(tallies, batch, plans):
-        owner: dict[str, list[Hashable]] = {}
+        owners: dict[str, list[Any]] = {}
         trials = []
         for name, resource, repetitions in proposals:
-            query = queries[name]
+            query = asked[name]
             used = sum(entry.trials for entry in tallies[name] if entry.resource == resource)
             first = query.first_seed + used
-            for trial in query.trial(int(resource), first).at_seeds(
-                range(first, first + repetitions)
-            ):
-                owner.setdefault(trial.identity, []).append(name)
+            seeds = range(first, first + repetitions)
+            for trial in query.trial(int(resource), first).at_seeds(seeds):
+                owners.setdefault(trial.identity, []).append(name)
                 trials.append(trial)
-        sweep = Sweep(tuple(trials))
-        table = lab.run(sweep, what)
-        for row in table.arrow.select(
-            [name for name in keep if name in table.arrow.column_names]
-        ).to_pylist():
-            for name in owner[row["trial"]]:
+        table = lab.run(Sweep(tuple(trials)), what)
+        present = [name for name in keep if name in table.arrow.column_names]
+        for row in table.arrow.select(present).to_pylist():
+            for name in owners[row["trial"]]:
                 rows[name].append(row)
         for name in {proposal.cell for proposal in proposals}:
-            mine = rows[name]
-            tallies[name] = (
-                list(
-                    tally(
-                        [row["samples"] for row in mine],
-                        [queries[name].success(row) for row in mine],
-                    )
-                )
-                if mine
-                else []
-            )
+            tallies[name] = _tallied(rows[name], asked[name])
         show()
-        if len(table) < len(sweep):  # the budget ended
+        if len(table) < len(trials):  # the budget ended
             break
     show(last=True)
     return {
-        name: Found(estimate_threshold(tallies[name]), pd.DataFrame(rows[name]))
+        name: SearchResult(estimate_threshold(tallies[name]), pd.DataFrame(rows[name]))
         for name in queries
         if rows[name]
     }
+
+
+def _tallied(rows: list[dict[str, Any]], query: Query) -> list[Tally]:
+    if not rows:
+        return []
+    return list(tally([row["samples"] for row in rows], [query.success(row) for row in rows]))

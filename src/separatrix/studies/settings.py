@@ -5,10 +5,10 @@ bounds; `--set` reads text as the field's type. A field may itself hold settings
 flat.steps=100` changes the `steps` of the part `flat`.
 
 >>> class Flat(Settings, of="demo.flat"):
-...     steps: int = setting(100, low=1)
+...     steps: int = setting(default=100, low=1)
 >>> class Demo(Settings, of="demo"):
-...     seeds: int = setting(4, low=2)
-...     rates: tuple[float, ...] = setting((0.1, 0.3), low=0, open_low=True)
+...     seeds: int = setting(default=4, low=2)
+...     rates: tuple[float, ...] = setting(default=(0.1, 0.3), low=0, open_low=True)
 ...     flat: Flat = Flat()
 >>> SCALES_OF_DEMO = at_scales(Demo(), laptop={"seeds": 8}, full={"seeds": 24, "flat": {"steps": 9}})
 >>> SCALES_OF_DEMO["full"]
@@ -48,8 +48,8 @@ KINDS = {
 
 
 def setting(
-    default: Any,
     *,
+    default: Any,
     low: float | None = None,
     high: float | None = None,
     open_low: bool = False,

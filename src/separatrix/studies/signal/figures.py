@@ -1,34 +1,39 @@
 """Tables and figures of the sample-complexity study."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from separatrix.inference import Interval, PowerLaw, Ranking, Threshold, wilson
-from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.search import Found
-from separatrix.studies.signal.recipes import NETWORKS
-from separatrix.studies.signal.settings import SignalSettings
-from separatrix.studies.signal.trials import CellKey, Tuned, TuningKey
-from separatrix.studies.signal.verdicts import PREDICTED
+from separatrix.inference import Interval, Threshold, wilson
+from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal.settings import NETWORKS, SignalSettings
+from separatrix.studies.signal.trials import SignalCell, SignalRecipe, TuningKey, map_settings
+from separatrix.studies.signal.verdicts import PREDICTED, LawFits
+from separatrix.studies.signal_map.figures import map_figure
+from separatrix.studies.signal_map.settings import Spot
+from separatrix.studies.tuning import Choice
 from separatrix.theory.signal import bayes_risk, best_linear_risk, bounds_for, true_signal_risk
 
 
 def _cells_along(
-    found: dict[CellKey, Found], regime: str, network: str, axis: str, base: int
+    searches: dict[SignalCell, SearchResult], regime: str, network: str, axis: str, base: int
 ) -> list[tuple[int, Threshold]]:
     """A network's thresholds along one line of the grid."""
     fixed = "dimension" if axis == "patches" else "patches"
     line = [
-        (getattr(cell, axis), each.threshold)
-        for cell, each in found.items()
+        (getattr(cell, axis), search.threshold)
+        for cell, search in searches.items()
         if (cell.regime, cell.network) == (regime, network) and getattr(cell, fixed) == base
     ]
     return sorted(line, key=lambda pair: pair[0])
 
 
-def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figure, ...]:
+def growth_figures(
+    s: SignalSettings, searches: dict[SignalCell, SearchResult]
+) -> tuple[Figure, ...]:
     """m* against k and against d, with bands, and each network's predicted law through its
     thresholds.
     """
@@ -37,10 +42,9 @@ def growth_figures(s: SignalSettings, found: dict[CellKey, Found]) -> tuple[Figu
         for axis, letter in (("patches", "k"), ("dimension", "d")):
             series = []
             for network in NETWORKS:
-                base = s.full_base_patches if network == "FCN" else s.base_patches
-                if axis == "patches":
-                    base = s.full_base_dimension if network == "FCN" else s.base_dimension
-                line = _cells_along(found, regime, network, axis, base)
+                lines = s.lines(network)
+                base = lines.base_dimension if axis == "patches" else lines.base_patches
+                line = _cells_along(searches, regime, network, axis, base)
                 if not line:
                     continue
                 xs = tuple(x for x, _ in line)
@@ -81,34 +85,32 @@ def _law_line(
     return tuple(float(constant * value) for value in values)
 
 
-def risks_by_size(found: Found) -> list[tuple[int, np.ndarray]]:
+def risks_by_size(search: SearchResult) -> list[tuple[int, np.ndarray]]:
     """The risks of a search's trials, sample size by sample size.
 
     >>> import pandas as pd
     >>> from separatrix.inference import Tally, estimate_threshold
     >>> rows = pd.DataFrame({"samples": [8, 8, 16], "risk": [0.3, 0.1, 0.2]})
-    >>> [(m, len(risks)) for m, risks in risks_by_size(Found(estimate_threshold([Tally(8, 1, 2)]), rows))]
+    >>> [(m, len(risks)) for m, risks in risks_by_size(SearchResult(estimate_threshold([Tally(8, 1, 2)]), rows))]
     [(8, 2), (16, 1)]
     """
-    sizes, risks = found.rows["samples"].to_numpy(), found.rows["risk"].to_numpy()
+    sizes, risks = search.rows["samples"].to_numpy(), search.rows["risk"].to_numpy()
     return [(int(m), risks[sizes == m]) for m in np.unique(sizes)]
 
 
-def curve_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
+def curve_figure(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> Figure:
     """Learning curves at the base cell: the share of trials that succeed against the sample size."""
     regime, series = s.regimes[0], []
     for network in NETWORKS:
-        cell = CellKey(regime, network, *s.cells(network)[0])
-        if cell not in found:
+        cell = SignalCell(regime, network, *s.cells(network)[0])
+        if cell not in searches:
             continue
         target = s.target(cell.patches, s.sigma(regime, cell.patches))
         shares = [
             (m, wilson(int((risks <= target).sum()), len(risks)))
-            for m, risks in risks_by_size(found[cell])
+            for m, risks in risks_by_size(searches[cell])
         ]
-        series.append(
-            _interval_series(f"{network} (k = {cell.patches}, d = {cell.dimension})", shares)
-        )
+        series.append(Series.of(f"{network} (k = {cell.patches}, d = {cell.dimension})", shares))
     return Figure(
         "curves",
         "Share of trials that succeed",
@@ -119,14 +121,14 @@ def curve_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
     )
 
 
-def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
+def risk_figure(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> Figure:
     """Median risk against the sample size at each network's first cell, beside the rules that know
     the signal.
     """
     regime, series, sizes = s.regimes[0], [], [2, 2]
     for network in NETWORKS:
-        cell = CellKey(regime, network, *s.cells(network)[0])
-        if cell in found:
+        cell = SignalCell(regime, network, *s.cells(network)[0])
+        if cell in searches:
             points = [
                 (
                     m,
@@ -134,10 +136,10 @@ def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
                         float(np.median(r)), float(r.min()), float(r.max()), 1.0, "range", len(r)
                     ),
                 )
-                for m, r in risks_by_size(found[cell])
+                for m, r in risks_by_size(searches[cell])
             ]
             sizes = [min(sizes[0], points[0][0]), max(sizes[1], points[-1][0])]
-            series.append(_interval_series(network, points))
+            series.append(Series.of(network, points))
     patches = s.cells("CNN")[0][0]
     sigma = s.sigma(regime, patches)
     lines = {
@@ -161,31 +163,20 @@ def risk_figure(s: SignalSettings, found: dict[CellKey, Found]) -> Figure:
     )
 
 
-def _interval_series(label: str, points: list[tuple[int, Interval]]) -> Series:
-    return Series(
-        label,
-        tuple(m for m, _ in points),
-        tuple(i.estimate for _, i in points),
-        tuple(i.low for _, i in points),
-        tuple(i.high for _, i in points),
-        seeds=tuple(i.count for _, i in points),
-    )
-
-
 def threshold_table(
-    s: SignalSettings, found: dict[CellKey, Found], estimators: dict[Any, Threshold]
+    s: SignalSettings, searches: dict[SignalCell, SearchResult], estimators: dict[Any, Threshold]
 ) -> TableData:
     """Every threshold with its interval, other criteria, baselines, bounds and whether it lies
     inside the paper's conditions.
     """
     rows = []
-    for cell, each in found.items():
+    for cell, search in searches.items():
         sigma = s.sigma(cell.regime, cell.patches)
         floor = true_signal_risk(cell.patches, sigma, s.bias)
-        wide = each.under(lambda row, limit=floor + 0.10: row["risk"] <= limit)
-        aligned = each.under(lambda row: row["alignment"] >= 0.9)
+        wide = search.under(lambda row, limit=floor + 0.10: row["risk"] <= limit)
+        aligned = search.under(lambda row: row["alignment"] >= 0.9)
         sharing = {"CNN": "shared", "LCN": "local"}.get(cell.network, "")
-        beside = [
+        known = [
             estimators.get((sharing, name, cell.patches, cell.dimension))
             if cell.regime == s.regimes[0]
             else None
@@ -200,7 +191,7 @@ def threshold_table(
             for b in bounds_for(cell.network)
             for c in b.conditions(cell.patches, cell.dimension, sigma, s.bias, True)
         )
-        t = each.threshold
+        t = search.threshold
         rows.append(
             (
                 cell.regime,
@@ -212,7 +203,7 @@ def threshold_table(
                 t.trials,
                 str(wide),
                 str(aligned),
-                *("" if b is None else str(b) for b in beside),
+                *("" if b is None else str(b) for b in known),
                 bounds,
                 "inside" if inside else "outside",
                 round(floor, 4),
@@ -247,28 +238,21 @@ def threshold_table(
     )
 
 
-def exponent_table(
-    fits: dict[tuple[str, str], PowerLaw], rankings: dict[tuple[str, str], Ranking]
-) -> TableData:
+def exponent_table(fits: LawFits) -> TableData:
     """Exponents and the ranking of laws, for each regime and network."""
     rows = []
-    for key, fit in fits.items():
-        ranking = rankings.get(key)
-        best = (
-            ""
-            if ranking is None
-            else ", ".join(f"{score.name} {score.weight:.2f}" for score in ranking.scores[:3])
-        )
-        said = "" if ranking is None else str(ranking)
+    for arm, fit in fits.exponents.items():
+        ranking = fits.rankings.get(arm)
+        best = () if ranking is None else ranking.scores[:3]
         rows.append(
             (
-                *key,
+                *arm,
                 str(fit.exponents["k"]),
                 str(fit.exponents["d"]),
                 fit.cells,
                 fit.censored,
-                best,
-                said,
+                ", ".join(f"{score.name} {score.weight:.2f}" for score in best),
+                "" if ranking is None else str(ranking),
             )
         )
     columns = (
@@ -284,17 +268,17 @@ def exponent_table(
     return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))
 
 
-def tuning_table(tuned: dict[TuningKey, Tuned]) -> TableData:
+def tuning_table(tuned: dict[TuningKey, Choice[SignalRecipe]]) -> TableData:
     """The grid on which every network was tuned, and the choice."""
     rows = [
         (
             *key,
             recipe.describe(),
             round(score, 4) if math.isfinite(score) else None,
-            "chosen" if recipe == mine.recipe else "",
+            "chosen" if recipe == choice.option else "",
         )
-        for key, mine in tuned.items()
-        for recipe, score in mine.scores.items()
+        for key, choice in tuned.items()
+        for recipe, score in choice.scores.items()
     ]
     return TableData(
         "tuning",
@@ -302,3 +286,9 @@ def tuning_table(tuned: dict[TuningKey, Tuned]) -> TableData:
         ("noise", "network", "k", "recipe", "mean risk", ""),
         tuple(rows),
     )
+
+
+def sketch_figures(s: SignalSettings, searches: Mapping[Spot, SearchResult]) -> tuple[Heatmap, ...]:
+    """The sketched map between the networks; none where the study draws no map."""
+    settings = map_settings(s)
+    return () if settings is None else (map_figure(settings, dict(searches)),)

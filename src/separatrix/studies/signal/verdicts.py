@@ -1,14 +1,45 @@
-"""The claims of the sample-complexity study, and how thresholds decide them."""
+"""The claims of the sample-complexity study, and how thresholds decide them.
 
+Where more data no longer help at a threshold, the threshold measures training and not samples:
+`is_flat` finds such places.
+"""
+
+import dataclasses
+import itertools
 import math
 from collections.abc import Iterable
 from typing import Any
 
-from separatrix.inference import NONE_FITS, Interval, PowerLaw, Ranking, Threshold, threshold_ratio
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
-from separatrix.studies.search import Found
-from separatrix.studies.signal.settings import REGIMES, SignalSettings
-from separatrix.studies.signal.trials import CellKey
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from separatrix.errors import SeparatrixError
+from separatrix.inference import (
+    NONE_FITS,
+    Interval,
+    PowerLaw,
+    Ranking,
+    Threshold,
+    cell_of,
+    fit_exponents,
+    rank_laws,
+    standard_laws,
+    threshold_ratio,
+)
+from separatrix.studies.claims import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    all_of,
+    decide_above,
+    decide_ratio,
+    finite,
+)
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings
+from separatrix.studies.signal.trials import SignalCell
 from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
@@ -21,6 +52,10 @@ PREDICTED = {
     "FCN": "k²d",
 }  # the paper's laws, σ² and logarithms aside
 TOLERANCE = 0.3  # an exponent counts as the claimed one when its whole interval lies this close
+FLAT_SHARE = (
+    0.2  # of the margin: a curve that falls by less with each doubling of the samples is flat
+)
+FLAT_TRIALS = 8  # trials below which nothing is said
 
 
 def _claim(name: str, statement: str, citation: str) -> Claim:
@@ -64,10 +99,10 @@ LAWS = {
 }
 
 
-def outside_of(s: SignalSettings, cells: Iterable[CellKey]) -> str:
+def outside_of(s: SignalSettings, cells: Iterable[SignalCell]) -> str:
     """In words, which cells lie outside the paper's conditions; empty when none does.
 
-    >>> outside_of(SignalSettings(), [CellKey("fixed", "CNN", 16, 8)])
+    >>> outside_of(SignalSettings(), [SignalCell("fixed", "CNN", 16, 8)])
     'σ exceeds 1/√k at k = 16'
     """
     far = sorted(
@@ -85,7 +120,7 @@ def finding(
     claim: Claim,
     verdict: Verdict,
     reason: str,
-    cells: Iterable[CellKey],
+    cells: Iterable[SignalCell],
     evidence: Iterable[Evidence],
 ) -> Finding:
     """A finding with its conditions looked up.
@@ -100,24 +135,22 @@ def finding(
     )
 
 
-def judge_order(s: SignalSettings, found: dict[CellKey, Found]) -> Finding:
+def judge_order(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> Finding:
     """CNN < LCN < FCN in every cell that two of them share."""
     verdicts: list[Verdict] = []
     evidence, used = [], []
-    for cell, mine in found.items():
+    for cell, search in searches.items():
         for smaller, larger in (("CNN", "LCN"), ("LCN", "FCN"), ("CNN", "FCN")):
-            other = found.get(cell._replace(network=larger))
-            if (
-                cell.network != smaller
-                or other is None
-                or ((smaller, larger) == ("CNN", "FCN") and cell._replace(network="LCN") in found)
-            ):
-                continue
-            gap = threshold_ratio(other.threshold, mine.threshold)
-            verdicts.append(
-                "supported" if gap.low > 1 else "refuted" if gap.high < 1 else "undecided"
+            other = searches.get(cell._replace(network=larger))
+            implied = (smaller, larger) == ("CNN", "FCN") and (
+                cell._replace(network="LCN") in searches
             )
-            name = f"samples {larger}/{smaller}, {cell.regime}, k = {cell.patches}, d = {cell.dimension}"
+            if cell.network != smaller or other is None or implied:
+                continue
+            gap = threshold_ratio(other.threshold, search.threshold)
+            verdicts.append(decide_ratio(gap))
+            where = f"{cell.regime}, k = {cell.patches}, d = {cell.dimension}"
+            name = f"samples {larger}/{smaller}, {where}"
             evidence.append(Evidence.of(name, gap, 1.0))
             used += [cell, cell._replace(network=larger)]
     if not verdicts:
@@ -128,7 +161,7 @@ def judge_order(s: SignalSettings, found: dict[CellKey, Found]) -> Finding:
 
 
 def judge_sharing(
-    s: SignalSettings, fits: dict[tuple[str, str], PowerLaw], cells: list[CellKey]
+    s: SignalSettings, fits: dict[tuple[str, str], PowerLaw], cells: list[SignalCell]
 ) -> Finding:
     """The k-exponent of the LCN minus that of the CNN is positive."""
     regime = s.regimes[0]
@@ -154,7 +187,7 @@ def judge_growth(
     network: str,
     wanted: dict[str, float],
     fit: PowerLaw | None,
-    cells: list[CellKey],
+    cells: list[SignalCell],
 ) -> Finding:
     """Each exponent's whole interval lies close to the claimed value (supported), or does not meet
     that range (refuted).
@@ -172,9 +205,9 @@ def judge_growth(
         )
     verdicts: list[Verdict] = []
     for name, value in wanted.items():
-        mine = fit.exponents[name]
-        inside = mine.low >= value - TOLERANCE and mine.high <= value + TOLERANCE
-        apart = mine.high < value - TOLERANCE or mine.low > value + TOLERANCE
+        exponent = fit.exponents[name]
+        inside = exponent.low >= value - TOLERANCE and exponent.high <= value + TOLERANCE
+        apart = exponent.high < value - TOLERANCE or exponent.low > value + TOLERANCE
         verdicts.append("supported" if inside else "refuted" if apart else "undecided")
     reason = f"exponents of the {network}: {fit}; claimed {', '.join(f'{n}: {v:g}' for n, v in wanted.items())}, within {TOLERANCE:g}"
     evidence = [
@@ -190,7 +223,7 @@ def judge_law(
     network: str,
     ranking: Ranking | None,
     why: str,
-    cells: list[CellKey],
+    cells: list[SignalCell],
 ) -> Finding:
     """The law that wins is the paper's, another one, or cannot be told."""
     claim = LAWS[regime, network]
@@ -205,16 +238,16 @@ def judge_law(
     else:
         verdict = "supported" if families == {predicted} else "undecided"
     reason = f"{ranking}; weights {', '.join(f'{score.name} {score.weight:.2f}' for score in ranking.scores[:4])}"
-    mine = sum(
+    weight = sum(
         score.weight for score in ranking.scores if (score.family or score.name) == predicted
     )
     evidence = [
         Evidence(
             f"weight of {predicted} among the laws",
-            mine,
-            None,
-            None,
-            len(used),
+            estimate=weight,
+            low=None,
+            high=None,
+            count=len(used),
             method="AICc weight",
         )
     ]
@@ -222,63 +255,51 @@ def judge_law(
 
 
 def judge_two_step(
-    s: SignalSettings, two: dict[CellKey, Found], found: dict[CellKey, Found]
+    s: SignalSettings,
+    two_step: dict[SignalCell, SearchResult],
+    searches: dict[SignalCell, SearchResult],
 ) -> Finding:
     """The two-step CNN beats the same algorithm's LCN and stays within a constant of the bound's
     scale.
     """
-    cell = CellKey(s.regimes[0], "CNN", s.base_patches, s.base_dimension)
-    mine = two.get(cell)
-    if mine is None:
+    cell = SignalCell(s.regimes[0], "CNN", s.base_patches, s.base_dimension)
+    if cell not in two_step:
         return finding(s, TWO_STEP, "undecided", "it was not measured", [], [])
-    descent, local = found.get(cell), two.get(cell._replace(network="LCN"))
+    threshold = two_step[cell].threshold
+    descent, local = searches.get(cell), two_step.get(cell._replace(network="LCN"))
     sigma = s.sigma(cell.regime, cell.patches)
     scale = bounds_for("CNN")[0].value(cell.patches, cell.dimension, sigma)
-    evidence = [threshold_evidence("samples of the two-step CNN", mine.threshold, reference=scale)]
-    words = [
-        f"two steps: {mine.threshold} samples (the bound's scale with constant 1 is {scale:.3g})"
-    ]
+    evidence = [threshold_evidence("samples of the two-step CNN", threshold, reference=scale)]
+    words = [f"two steps: {threshold} samples (the bound's scale with constant 1 is {scale:.3g})"]
     if descent is not None:
-        gap = threshold_ratio(mine.threshold, descent.threshold)
+        gap = threshold_ratio(threshold, descent.threshold)
         evidence.append(Evidence.of("samples, two steps over tuned descent, CNN", gap, 1.0))
         words.append(f"{gap} times those of tuned descent")
     verdict: Verdict = "undecided"
     if local is not None:
-        gain = threshold_ratio(local.threshold, mine.threshold)
+        gain = threshold_ratio(local.threshold, threshold)
         evidence.append(Evidence.of("samples, two-step LCN over two-step CNN", gain, 1.0))
         words.append(f"the two-step LCN needs {gain} times as many")
         # A search that gave up for want of trials is not a failure; one that reached the largest
         # size is.
-        failed = mine.threshold.censoring == "right" and mine.threshold.low >= s.largest / 2
-        found_it = mine.threshold.censoring in ("none", "left")
-        verdict = (
-            "refuted"
-            if failed or gain.high < 1
-            else "supported"
-            if found_it and gain.low > 1
-            else "undecided"
-        )
+        if (threshold.censoring == "right" and threshold.low >= s.largest / 2) or gain.high < 1:
+            verdict = "refuted"
+        elif threshold.censoring in ("none", "left") and gain.low > 1:
+            verdict = "supported"
     return finding(s, TWO_STEP, verdict, "; ".join(words), [cell], evidence)
 
 
 def threshold_evidence(name: str, threshold: Threshold, reference: float | None = None) -> Evidence:
-    """A threshold as evidence; a censored side has no bound.
-
-    >>> from separatrix.inference import Tally, estimate_threshold
-    >>> threshold_evidence("m*", estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])).count
-    16
-    """
-    t = threshold
-    plain = [value if math.isfinite(value) else None for value in (t.estimate, t.low, t.high)]
+    """A threshold as evidence; a censored side has no bound."""
     return Evidence(
         name,
-        plain[0],
-        plain[1],
-        plain[2],
-        t.trials,
-        t.level,
-        f"threshold, censoring {t.censoring}",
-        reference,
+        estimate=finite(threshold.estimate),
+        low=finite(threshold.low),
+        high=finite(threshold.high),
+        count=threshold.trials,
+        level=threshold.level,
+        method=f"threshold, censoring {threshold.censoring}",
+        reference=reference,
     )
 
 
@@ -294,3 +315,123 @@ def interval_difference(first: Any, second: Any) -> Interval:
     return Interval(
         middle, low, high, first.level, "difference of fits", first.count + second.count
     )
+
+
+Arm = tuple[str, str]  # a regime and a network
+
+
+@dataclasses.dataclass(frozen=True)
+class LawFits:
+    """Exponents and law rankings for each regime and network, and why one is missing."""
+
+    exponents: dict[Arm, PowerLaw]
+    rankings: dict[Arm, Ranking]
+    reasons: dict[Arm, str]
+
+
+def fit_laws(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> LawFits:
+    """Fit exponents and rank laws on the thresholds of every regime and network.
+
+    >>> fit_laws(SignalSettings(), {}).reasons["fixed", "CNN"]
+    'it was not measured'
+    """
+    fits = LawFits({}, {}, {})
+    for regime, network in itertools.product(s.regimes, NETWORKS):
+        arm = regime, network
+        points = [
+            cell_of(
+                {"k": cell.patches, "d": cell.dimension, "sigma": s.sigma(regime, cell.patches)},
+                search.threshold,
+            )
+            for cell, search in searches.items()
+            if (cell.regime, cell.network) == arm
+        ]
+        known: list[Any] = [point for point in points if point is not None]
+        if not known:
+            fits.reasons[arm] = "it was not measured"
+            continue
+        try:
+            # Cells on two lines are few and have leverage: there the likelihood interval is the
+            # narrower of two calibrated ones.
+            fits.exponents[arm] = fit_exponents(known, ("k", "d"), method="likelihood")
+            fits.rankings[arm] = rank_laws(known, standard_laws(noise=(regime != "fixed",)))
+        except SeparatrixError as error:
+            fits.reasons[arm] = str(error)
+    return fits
+
+
+def judge_all(
+    s: SignalSettings,
+    searches: dict[SignalCell, SearchResult],
+    two_step: dict[SignalCell, SearchResult],
+    fits: LawFits,
+) -> tuple[Finding, ...]:
+    """The findings of the study, in the order of its claims."""
+    cells, regime = list(searches), s.regimes[0]
+    growth = {
+        "CNN": (CNN_LINEAR, {"k": 1.0, "d": 1.0}),
+        "LCN": (LCN_GROWTH, {"k": 2.0, "d": 1.0}),
+        "FCN": (FCN_GROWTH, {"k": 2.0, "d": 1.0}),
+    }
+    return (
+        judge_order(s, searches),
+        judge_sharing(s, fits.exponents, cells),
+        *(
+            judge_growth(s, claim, network, exponents, fits.exponents.get((regime, network)), cells)
+            for network, (claim, exponents) in growth.items()
+        ),
+        *(
+            judge_law(
+                s,
+                *arm,
+                fits.rankings.get(arm),
+                fits.reasons.get(arm, f"the {arm[0]} regime is not measured at this scale"),
+                cells,
+            )
+            for arm in itertools.product(REGIMES, NETWORKS)
+        ),
+        judge_two_step(s, two_step, searches),
+    )
+
+
+def fall(rows: pd.DataFrame, level: float = 0.95) -> Interval | None:
+    """By how much the risk falls with each doubling of the samples at the larger half (in
+    logarithms) of the sizes tried.
+
+    None where fewer than two sizes or too few trials lie there.
+
+    >>> rows = pd.DataFrame({"samples": [2, 64, 128] * 8, "risk": [0.5, 0.2, 0.1] * 8})
+    >>> round(fall(rows).estimate, 6)
+    0.1
+    """
+    if rows.empty:
+        return None
+    doublings = np.log2(rows["samples"].to_numpy(float))
+    late = doublings >= (doublings.min() + doublings.max()) / 2
+    if late.sum() < FLAT_TRIALS or len(set(doublings[late])) < 2:
+        return None
+    x, y = doublings[late] - doublings[late].mean(), rows["risk"].to_numpy(float)[late]
+    spread = float(x @ x)
+    slope = -float(x @ y) / spread
+    left = y - y.mean() + slope * x
+    half = float(special.stdtrit(len(x) - 2, (1 + level) / 2)) * math.sqrt(
+        float(left @ left) / (len(x) - 2) / spread
+    )
+    return Interval(slope, slope - half, slope + half, level, "least squares", len(x))
+
+
+def is_flat(rows: pd.DataFrame, target: float, margin: float) -> bool:
+    """Whether the risk has not got well below the target and is known to fall by less than a fifth
+    of the margin with each doubling.
+
+    >>> flat = pd.DataFrame({"samples": [2, 64, 128] * 8, "risk": [0.5, 0.11, 0.11] * 8})
+    >>> is_flat(flat, target=0.1, margin=0.05), is_flat(flat, target=0.4, margin=0.05)
+    (True, False)
+    """
+    change = fall(rows)
+    if change is None or not math.isfinite(change.high):
+        return False
+    last = float(
+        np.mean(rows["risk"].to_numpy(float)[rows["samples"].to_numpy() == rows["samples"].max()])
+    )
+    return bool(change.high < FLAT_SHARE * margin and -margin / 4 < last - target < margin)

@@ -4,14 +4,9 @@ import math
 
 from separatrix.inference import Threshold
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
-from separatrix.studies.search import Found
-from separatrix.studies.signal_map.settings import (
-    MapRecipe,
-    MapSettings,
-    Spot,
-    base_norm,
-    base_rate,
-)
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
+from separatrix.studies.signal_map.trials import base_norm, base_rate
 from separatrix.studies.tuning import Choice
 from separatrix.theory.signal import bayes_risk, best_linear_risk
 
@@ -22,15 +17,15 @@ LEGEND = (
 )
 
 
-def map_figure(s: MapSettings, found: dict[Spot, Found]) -> Heatmap:
+def map_figure(s: MapSettings, searches: dict[Spot, SearchResult]) -> Heatmap:
     """m* over receptive field and number of filters.
 
     >>> map_figure(MapSettings(), {}).texts[0][0]
     'not run'
     """
     fields, groups = sorted(set(s.fields)), sorted(set(s.groups))
-    grid = [[found.get(Spot(field, count)) for field in fields] for count in groups]
-    known = [[None if each is None else each.threshold for each in row] for row in grid]
+    thresholds = {spot: search.threshold for spot, search in searches.items()}
+    known = [[thresholds.get(Spot(field, count)) for field in fields] for count in groups]
     return Heatmap(
         "map",
         f"Samples needed, k = {s.patches}, d = {s.dimension}, σ = {s.noise:g}",
@@ -87,7 +82,7 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figure]:
+def line_figures(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Figure, Figure]:
     """The same thresholds as lines: against the receptive field, and against the number of filters."""
     del s
     out = []
@@ -96,34 +91,20 @@ def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figu
         ("groups", "field", "filters g"),
     ):
         series, bounds = [], []
-        for value in sorted({getattr(spot, across) for spot in found}):
+        for value in sorted({getattr(spot, across) for spot in searches}):
             line = sorted(
                 (
-                    (getattr(spot, along), each.threshold)
-                    for spot, each in found.items()
+                    (getattr(spot, along), search.threshold)
+                    for spot, search in searches.items()
                     if getattr(spot, across) == value
                 ),
                 key=lambda pair: pair[0],
             )
-            points = [(x, t if t.censoring == "none" else None) for x, t in line]
-            estimate, low, high = (
-                tuple(None if t is None else getattr(t, part) for _, t in points)
-                for part in ("estimate", "low", "high")
-            )
             label = f"{'g' if across == 'groups' else 'r'} = {value}"
-            series.append(
-                Series(
-                    label,
-                    tuple(x for x, _ in points),
-                    estimate,
-                    low,
-                    high,
-                    seeds=tuple(t.trials for _, t in line),
-                )
-            )
+            series += Series.bounded(label, line)[:1]
             bounds += [(x, shade(t)) for x, t in line if t.censoring in ("left", "right")]
         if bounds:  # with gaps between them, so that no line joins them
-            gapped = [each for pair in bounds for each in (pair, (None, None))]
+            gapped = [point for pair in bounds for point in (pair, (None, None))]
             series.append(
                 Series(
                     "only a bound (see the map)",
@@ -146,7 +127,7 @@ def line_figures(s: MapSettings, found: dict[Spot, Found]) -> tuple[Figure, Figu
 
 
 def map_table(
-    s: MapSettings, found: dict[Spot, Found], tuned: dict[Spot, Choice[MapRecipe]]
+    s: MapSettings, searches: dict[Spot, SearchResult], tuned: dict[Spot, Choice[MapRecipe]]
 ) -> TableData:
     """Every threshold with its interval, its trials and its recipe, beside the risks that a reader
     needs.
@@ -163,15 +144,15 @@ def map_table(
             spot.groups,
             names.get(spot, ""),
             spot.field * spot.groups * s.dimension,
-            str(each.threshold),
-            each.threshold.trials,
+            str(search.threshold),
+            search.threshold.trials,
             tuned[spot].option.describe(),
             float(f"{base_rate(spot, s.patches) * tuned[spot].option.rate:.4g}"),
             float(f"{base_norm(spot, s.patches) * tuned[spot].option.norm:.4g}"),
             round(s.target, 4),
             *baselines,
         )
-        for spot, each in found.items()
+        for spot, search in searches.items()
     )
     columns = (
         "r",
@@ -208,10 +189,10 @@ def tuning_table(tuned: dict[Spot, Choice[MapRecipe]]) -> TableData:
             spot.groups,
             recipe.describe(),
             round(score, 4) if math.isfinite(score) else None,
-            "chosen" if recipe == mine.option else "",
+            "chosen" if recipe == choice.option else "",
         )
-        for spot, mine in tuned.items()
-        for recipe, score in mine.scores.items()
+        for spot, choice in tuned.items()
+        for recipe, score in choice.scores.items()
     )
     return TableData(
         "tuning",

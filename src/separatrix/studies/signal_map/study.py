@@ -7,21 +7,17 @@ import dataclasses
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.search import Found
+from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_map import figures as f
 from separatrix.studies.signal_map import verdicts as c
-from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot, map_trial
-from separatrix.studies.signal_map.trials import measure_map, spot_query, tune_map
+from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot
+from separatrix.studies.signal_map.trials import map_trial, measure_map, spot_query, tune_map
 from separatrix.studies.study import Study, seeds_from
 from separatrix.studies.tuning import Choice
 
 
 class SignalMap(Study[MapSettings]):
-    """Thresholds between the three networks of the paper.
-
-    >>> SignalMap().name
-    'signal-map'
-    """
+    """Thresholds between the three networks of the paper."""
 
     name = "signal-map"
     title = "Between the networks: locality and weight sharing as two numbers"
@@ -34,7 +30,7 @@ class SignalMap(Study[MapSettings]):
         begins.
         """
         s = settings
-        tuning, seeds = seeds_from(s.seed, s.tune_seeds, purpose=1), seeds_from(s.seed, s.trials)
+        tuning, seeds = seeds_from(s.seed, s.tune.seeds, purpose=1), seeds_from(s.seed, s.trials)
         out: dict[str, Sweep] = {}
         for spot in s.spots():
             query = spot_query(s, spot, Choice(MapRecipe(), {}))
@@ -54,23 +50,23 @@ class SignalMap(Study[MapSettings]):
     def conclude(self, lab: Lab, settings: MapSettings) -> Outcome:
         s = settings
         tuned = tune_map(lab, s)
-        found = measure_map(lab, s, tuned)
+        searches = measure_map(lab, s, tuned)
         findings = (
-            c.judge_growth(s, found, c.SHARING, "groups"),
-            c.judge_growth(s, found, c.LOCALITY, "field"),
-            c.judge_parts(s, found),
+            c.judge_growth(s, searches, c.SHARING, "groups"),
+            c.judge_growth(s, searches, c.LOCALITY, "field"),
+            c.judge_parts(s, searches),
         )
-        tables = (f.map_table(s, found, tuned), f.tuning_table(tuned))
+        tables = (f.map_table(s, searches, tuned), f.tuning_table(tuned))
         return Outcome(
             findings,
-            (f.map_figure(s, found), *f.line_figures(s, found)),
+            (f.map_figure(s, searches), *f.line_figures(s, searches)),
             tables,
-            map_notes(s, found),
+            map_notes(s, searches),
         )
 
 
-def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
-    """What a reader must know beside the numbers.
+def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note, ...]:
+    """What a reader must know besides the numbers.
 
     >>> map_notes(MapSettings(), {})[0].code
     'target'
@@ -106,8 +102,8 @@ def map_notes(s: MapSettings, found: dict[Spot, Found]) -> tuple[Note, ...]:
             "threshold of its tuning, and the number of trials and steps of the quick scale. Another --seed gives data that none of these has seen.",
         )
     )
-    for spot, each in found.items():
-        serious = [note for note in each.threshold.notes if note.severity != "info"]
+    for spot, search in searches.items():
+        serious = [note for note in search.threshold.notes if note.severity != "info"]
         notes += [
             dataclasses.replace(
                 note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}"

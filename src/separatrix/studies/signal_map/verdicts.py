@@ -7,8 +7,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from separatrix.inference import Interval, Threshold, threshold_ratio
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of
-from separatrix.studies.search import Found
+from separatrix.studies.claims import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    all_of,
+    decide_ratio,
+    ratio_in_words,
+)
+from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_map.settings import MapSettings, Spot
 
 CONDITIONS = (
@@ -35,7 +43,9 @@ PARTS = Claim(
 )
 
 
-def judge_growth(s: MapSettings, found: dict[Spot, Found], claim: Claim, along: str) -> Finding:
+def judge_growth(
+    s: MapSettings, searches: dict[Spot, SearchResult], claim: Claim, along: str
+) -> Finding:
     """m* from the smallest to the largest value of one axis, at every value of the other; steps
     between neighbours are counted too.
 
@@ -48,7 +58,7 @@ def judge_growth(s: MapSettings, found: dict[Spot, Found], claim: Claim, along: 
     """
     across = "field" if along == "groups" else "groups"
     lines: dict[int, list[Spot]] = {}
-    for spot in sorted(found):
+    for spot in sorted(searches):
         lines.setdefault(getattr(spot, across), []).append(spot)
     ends: list[Verdict] = []
     evidence = []
@@ -56,29 +66,31 @@ def judge_growth(s: MapSettings, found: dict[Spot, Found], claim: Claim, along: 
     for value, line in lines.items():
         if len(line) < 2:
             continue
-        gap = _ratio(found, line[-1], line[0])
-        ends.append(_above_one(gap))
+        gap = _ratio(searches, line[-1], line[0])
+        ends.append(decide_ratio(gap))
         most, least = (f"{_letter(along)} = {getattr(line[place], along)}" for place in (-1, 0))
         name = f"samples at {most} over {least}, {_letter(across)} = {value}"
         evidence.append(Evidence.of(name, gap, 1.0))
-    steps = [_above_one(_stretched(_ratio(found, b, a), len(neighbours))) for a, b in neighbours]
+    steps = [
+        decide_ratio(_stretched(_ratio(searches, b, a), len(neighbours))) for a, b in neighbours
+    ]
     if not ends:
         return Finding(claim, "undecided", "no two places of a line were measured", None)
-    verdict = all_of([*ends, *(each for each in steps if each == "refuted")])
-    told = {
-        each: (ends.count(each), steps.count(each))
-        for each in ("supported", "refuted", "undecided")
+    verdict = all_of([*ends, *(step for step in steps if step == "refuted")])
+    counts = {
+        verdict: (ends.count(verdict), steps.count(verdict))
+        for verdict in ("supported", "refuted", "undecided")
     }
     reason = (
-        f"from end to end {told['supported'][0]} of {len(ends)} lines grow, {told['refuted'][0]} fall, {told['undecided'][0]} cannot tell; of "
-        f"{len(steps)} steps between neighbours {told['supported'][1]} grow, {told['refuted'][1]} fall and {told['undecided'][1]} cannot be told "
+        f"from end to end {counts['supported'][0]} of {len(ends)} lines grow, {counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of "
+        f"{len(steps)} steps between neighbours {counts['supported'][1]} grow, {counts['refuted'][1]} fall and {counts['undecided'][1]} cannot be told "
         "(their intervals widened for their number)"
     )
     outside = outside_of(s, corners_only=False)
     return Finding(claim, verdict, reason, not outside, tuple(evidence), outside)
 
 
-def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
+def judge_parts(s: MapSettings, searches: dict[Spot, SearchResult]) -> Finding:
     """Both factors exceed 1; their shares of the whole, on a log scale, are told beside them.
 
     >>> judge_parts(MapSettings(), {}).verdict
@@ -86,14 +98,14 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
     """
     k, d = s.patches, s.dimension
     corners = {"CNN": Spot(1, 1), "LCN": Spot(1, k), "FCN": Spot(k, k)}
-    missing = [name for name, spot in corners.items() if spot not in found]
+    missing = [name for name, spot in corners.items() if spot not in searches]
     if missing:
         return Finding(
             PARTS, "undecided", f"the corner {', '.join(missing)} was not measured", None
         )
-    sharing = _ratio(found, corners["LCN"], corners["CNN"])
-    locality = _ratio(found, corners["FCN"], corners["LCN"])
-    whole = _ratio(found, corners["FCN"], corners["CNN"])
+    sharing = _ratio(searches, corners["LCN"], corners["CNN"])
+    locality = _ratio(searches, corners["FCN"], corners["LCN"])
+    whole = _ratio(searches, corners["FCN"], corners["CNN"])
     laws = {
         "sharing": k * 1.0,
         "locality": k * d / (k + d),
@@ -115,13 +127,12 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
             **{"ratio of the laws": laws["sharing"] * laws["locality"]},
         ),
     ]
-    words = [f"sharing saves {_told(sharing)} (the laws' ratio is {laws['sharing']:.3g})"]
-    words.append(f"locality {_told(locality)} more (the laws' ratio is {laws['locality']:.3g})")
-    share = share_of_sharing(
-        found[corners["CNN"]].threshold,
-        found[corners["LCN"]].threshold,
-        found[corners["FCN"]].threshold,
+    words = [f"sharing saves {ratio_in_words(sharing)} (the laws' ratio is {laws['sharing']:.3g})"]
+    words.append(
+        f"locality {ratio_in_words(locality)} more (the laws' ratio is {laws['locality']:.3g})"
     )
+    cnn, lcn, fcn = (searches[spot].threshold for spot in corners.values())
+    share = share_of_sharing(cnn, lcn, fcn)
     if share is not None:
         law = math.log(laws["sharing"]) / math.log(laws["sharing"] * laws["locality"])
         evidence.append(
@@ -136,7 +147,7 @@ def judge_parts(s: MapSettings, found: dict[Spot, Found]) -> Finding:
     else:
         words.append("the shares of the whole have no value while a corner is censored")
     outside = outside_of(s, corners_only=True)
-    verdict = all_of([_above_one(sharing), _above_one(locality)])
+    verdict = all_of([decide_ratio(sharing), decide_ratio(locality)])
     return Finding(PARTS, verdict, "; ".join(words), not outside, tuple(evidence), outside)
 
 
@@ -151,14 +162,15 @@ def share_of_sharing(
     >>> abs(share_of_sharing(*made).estimate - 0.5) < 0.01
     True
     """
-    if any(each.censoring != "none" for each in (cnn, lcn, fcn)):
+    thresholds = (cnn, lcn, fcn)
+    if any(threshold.censoring != "none" for threshold in thresholds):
         return None
     rng = np.random.default_rng(0)
+    middle = [math.log(threshold.estimate) for threshold in thresholds]
     logs = [
-        math.log(each.estimate) + each.log_error * rng.standard_normal(draws)
-        for each in (cnn, lcn, fcn)
+        math.log(threshold.estimate) + threshold.log_error * rng.standard_normal(draws)
+        for threshold in thresholds
     ]
-    middle = [math.log(each.estimate) for each in (cnn, lcn, fcn)]
     shares = (logs[1] - logs[0]) / (logs[2] - logs[0])
     low, high = np.quantile(shares, [0.025, 0.975])
     count = cnn.trials + lcn.trials + fcn.trials
@@ -172,13 +184,8 @@ def share_of_sharing(
     )
 
 
-def _ratio(found: dict[Spot, Found], first: Spot, second: Spot) -> Interval:
-    return threshold_ratio(found[first].threshold, found[second].threshold)
-
-
-def _above_one(gap: Interval) -> Verdict:
-    """A ratio against 1; a bound on the side that matters is enough."""
-    return "supported" if gap.low > 1 else "refuted" if gap.high < 1 else "undecided"
+def _ratio(searches: dict[Spot, SearchResult], first: Spot, second: Spot) -> Interval:
+    return threshold_ratio(searches[first].threshold, searches[second].threshold)
 
 
 def _stretched(gap: Interval, comparisons: int) -> Interval:
@@ -195,15 +202,6 @@ def _stretched(gap: Interval, comparisons: int) -> Interval:
     wider = float(ndtri(1 - 0.025 / max(1, comparisons)) / ndtri(0.975))
     low, high = (gap.estimate * (end / gap.estimate) ** wider for end in (gap.low, gap.high))
     return Interval(gap.estimate, low, high, gap.level, gap.method, gap.count)
-
-
-def _told(gap: Interval) -> str:
-    """A ratio in words, also where it is only bounded."""
-    if math.isfinite(gap.estimate):
-        return f"a factor {gap.estimate:.3g} [{gap.low:.3g}, {gap.high:.3g}]"
-    if gap.low > 0:
-        return f"a factor of at least {gap.low:.3g}"
-    return f"a factor of at most {gap.high:.3g}" if math.isfinite(gap.high) else "an unknown factor"
 
 
 def _letter(axis: str) -> str:

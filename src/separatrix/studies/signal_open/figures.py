@@ -3,26 +3,25 @@
 import math
 
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.search import Found
-from separatrix.studies.signal.recipes import NETWORKS
-from separatrix.studies.signal_open.settings import STARTS, OpenKey, OpenSettings
-from separatrix.studies.signal_open.task import VARIANTS
-from separatrix.studies.signal_open.trials import Floors, Tuned, target_of
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal.settings import NETWORKS
+from separatrix.studies.signal_open.settings import STARTS, VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.trials import Choices, Floors, target_of
 from separatrix.studies.signal_open.verdicts import PAIRS, ratios
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = "95 % intervals; a short dash is the bound of a censored search (at least, for the larger networks; at most, for the CNN)."
 
 
-def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure]:
+def variant_figures(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> list[Figure]:
     """For every number of patches, the thresholds of the three networks on each variant."""
     out = []
-    for k in sorted({key.patches for key in found if key.network in NETWORKS}):
+    for k in sorted({cell.patches for cell in searches if cell.network in NETWORKS}):
         series: list[Series] = []
         for network in NETWORKS:
-            cells = [(name, found.get(OpenKey(name, network, k))) for name in VARIANTS]
+            cells = [(name, searches.get(OpenCell(name, network, k))) for name in VARIANTS]
             series += Series.bounded(
-                network, [(name, each.threshold) for name, each in cells if each is not None]
+                network, [(name, search.threshold) for name, search in cells if search is not None]
             )
         out.append(
             Figure(
@@ -37,17 +36,17 @@ def variant_figures(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Figure
     return out
 
 
-def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
+def ratio_figure(searches: dict[OpenCell, SearchResult]) -> Figure:
     """What sharing and locality save on each variant."""
     series: list[Series] = []
     for smaller, larger in PAIRS:
         points = [
             (f"{name}, k = {k}", gap)
             for name in VARIANTS
-            for k, gap in ratios(found, name, larger, smaller).items()
+            for k, gap in ratios(searches, name, larger, smaller).items()
         ]
         series += Series.bounded(f"{larger} over {smaller}", points)
-    names = [x for each in series for x in each.x]
+    names = [x for line in series for x in line.x]
     if names:
         series.append(Series("no difference", (names[0], names[-1]), (1.0, 1.0), role="baseline"))
     return Figure(
@@ -60,15 +59,15 @@ def ratio_figure(found: dict[OpenKey, Found]) -> Figure:
     )
 
 
-def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
+def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Figure:
     """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of
     the FCN's lower bound.
     """
     series: list[Series] = []
     plain = {
-        (key.network, key.patches): each.threshold
-        for key, each in found.items()
-        if key.variant == "plain"
+        (cell.network, cell.patches): search.threshold
+        for cell, search in searches.items()
+        if cell.variant == "plain"
     }
     cells = sorted(set(s.start_patches))
     for network in ("CNN", "FCN", *STARTS):
@@ -104,22 +103,22 @@ def start_figure(s: OpenSettings, found: dict[OpenKey, Found]) -> Figure:
 
 
 def open_table(
-    s: OpenSettings, found: dict[OpenKey, Found], floors: Floors, tuned: Tuned
+    s: OpenSettings, searches: dict[OpenCell, SearchResult], floors: Floors, tuned: Choices
 ) -> TableData:
     """Every threshold with its interval, the target and the risks beside which it stands."""
     rows = []
-    for key, each in found.items():
-        floor = floors[key.variant, key.patches]
+    for cell, search in searches.items():
+        floor = floors[cell.variant, cell.patches]
         rows.append(
             (
-                key.variant,
-                key.network,
-                key.patches,
+                cell.variant,
+                cell.network,
+                cell.patches,
                 s.dimension,
-                str(each.threshold),
-                each.threshold.trials,
-                f"x{tuned[key.variant, key.network].option:g}",
-                round(target_of(s, floor, key.variant), 4),
+                str(search.threshold),
+                search.threshold.trials,
+                f"x{tuned[cell.variant, cell.network].option:g}",
+                round(target_of(s, floor, cell.variant), 4),
                 round(floor.risk, 4),
                 round(floor.error, 5),
                 floor.rule,
@@ -148,7 +147,7 @@ def open_table(
     )
 
 
-def tuning_table(tuned: Tuned) -> TableData:
+def tuning_table(tuned: Choices) -> TableData:
     """The grid on which every network was tuned on every variant, and the choice.
 
     >>> tuning_table({}).rows
@@ -159,10 +158,10 @@ def tuning_table(tuned: Tuned) -> TableData:
             *names,
             f"x{rate:g}",
             round(score, 4) if math.isfinite(score) else None,
-            "chosen" if rate == mine.option else "",
+            "chosen" if rate == choice.option else "",
         )
-        for names, mine in tuned.items()
-        for rate, score in mine.scores.items()
+        for names, choice in tuned.items()
+        for rate, score in choice.scores.items()
     )
     return TableData(
         "tuning",

@@ -2,25 +2,54 @@
 
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from separatrix.errors import ParameterError, check_choice, check_integer, check_number
-from separatrix.studies.signal.recipes import NETWORKS
-from separatrix.studies.signal_open.task import MOST_SIGNALS, VARIANTS
+from separatrix.errors import ParameterError
+from separatrix.studies.settings import Settings, at_scales, setting
+from separatrix.studies.signal.settings import NETWORKS
 
-STARTS = (
-    "FCN from CNN",
-    "FCN with ℓ1",
-    "FCN by Adam",
-)  # algorithms on the FCN that the lower bound does not speak of
+MOST_SIGNALS = 3
+# Algorithms on the FCN that the lower bound does not speak of
+STARTS = ("FCN from CNN", "FCN with ℓ1", "FCN by Adam")
 
 
-class OpenKey(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A change of the task (or of the networks) that the paper leaves open."""
+
+    text: str
+    changes: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+VARIANTS = {
+    "plain": Variant("the paper's own task"),
+    "uneven": Variant(
+        "the noise variance runs from 0.1σ² in the first patch to 1.9σ² in the last",
+        {"unevenness": 0.9},
+    ),
+    "several": Variant("two patches carry the signal at once", {"signals": 2}),
+    "three": Variant("three patches carry the signal at once", {"signals": 3}),
+    "dependent": Variant(
+        "half of the noise variance is common to all patches", {"dependence": 0.5}
+    ),
+    "laplace": Variant("the noise is Laplace of the same variance", {"law": 1}),
+    "uniform": Variant("the noise is uniform of the same variance", {"law": 2}),
+    "sign": Variant(
+        "the noise is a random sign of the same variance in each coordinate", {"law": 3}
+    ),
+    "product": Variant(
+        "two patches carry independent signs and the label is their product",
+        {"signals": 2, "product": 1},
+    ),
+    "depth-two": Variant("the networks have two hidden layers"),
+}
+# Learnt by the paper's own networks
+SIGNED = tuple(name for name in VARIANTS if name not in ("product", "depth-two"))
+
+
+class OpenCell(NamedTuple):
     """One threshold of the study: a variant, a network (or an algorithm on one), a number of
     patches.
-
-    >>> OpenKey("uneven", "CNN", 8).network
-    'CNN'
     """
 
     variant: str
@@ -28,103 +57,86 @@ class OpenKey(NamedTuple):
     patches: int
 
 
-@dataclasses.dataclass(frozen=True)
-class OpenSettings:
+class ProductSettings(Settings, of="signal-open.product"):
+    """The variant whose label is a product: a trial must come within `margin` of the Bayes rule.
+
+    What one hidden layer can express does not depend on k: one small cell shows it.
+    """
+
+    patches: int = setting(default=4, low=MOST_SIGNALS)
+    margin: float = setting(default=0.1, low=0, open_low=True)
+    steps: int = 300
+    largest: int = 2048
+
+
+class RateTuning(Settings, of="signal-open.tune"):
+    """The factors on learning rates, the sizes over the rough threshold, and the seeds."""
+
+    rates: tuple[float, ...] = (1.0,)
+    factors: tuple[float, ...] = (0.7, 1.4)
+    seeds: int = 6
+
+
+class OpenSettings(Settings, of="signal-open"):
     """The variants, their cells, the target, the searches and the tuning.
 
     CNN and LCN are measured at `patches`, the FCN at `full_patches`; the algorithms on the FCN at
-    `start_patches`, beside the CNN and the FCN from a random start. A trial of the product must
-    come within `product_margin` of the Bayes rule.
+    `start_patches`, beside the CNN and the FCN from a random start. `least` are the sizes at which
+    searches of CNN, LCN and FCN end below: a threshold under it is left-censored.
 
-    >>> OpenSettings().wanted()[:3]
-    [OpenKey(variant='plain', network='CNN', patches=6), OpenKey(variant='plain', network='CNN', patches=8), OpenKey(variant='plain', network='LCN', patches=6)]
+    >>> [cell.patches for cell in OpenSettings().wanted()[:3]]
+    [6, 8, 6]
     """
 
-    variants: tuple[str, ...] = ("uneven", "dependent", "laplace")
-    patches: tuple[int, ...] = (6, 8)
-    full_patches: tuple[int, ...] = (8,)
-    start_patches: tuple[int, ...] = (8,)
-    product_patches: int = (
-        4  # what one hidden layer can express does not depend on k: one small cell shows it
+    variants: tuple[str, ...] = setting(
+        default=("uneven", "dependent", "laplace"),
+        among=(name for name in VARIANTS if name != "plain"),
     )
-    starts: tuple[str, ...] = ("FCN from CNN", "FCN with ℓ1")
+    patches: tuple[int, ...] = setting(default=(6, 8), low=MOST_SIGNALS)
+    full_patches: tuple[int, ...] = setting(default=(8,), low=MOST_SIGNALS)
+    start_patches: tuple[int, ...] = setting(default=(8,), low=MOST_SIGNALS)
+    starts: tuple[str, ...] = setting(default=("FCN from CNN", "FCN with ℓ1"), among=STARTS)
     dimension: int = 6
-    noise: float = 0.3
+    noise: float = setting(default=0.3, low=0, open_low=True)
     bias: float = 0.5
-    margin: float = 0.05
-    product_margin: float = 0.1
+    margin: float = setting(default=0.05, low=0, open_low=True)
     steps: int = 80
-    product_steps: int = 300
+    product: ProductSettings = ProductSettings()
     test: int = 1024
-    least: tuple[int, ...] = (
-        2,
-        9,
-        129,
-    )  # where searches of CNN, LCN and FCN end below; a threshold under it is left-censored
+    least: tuple[int, ...] = (2, 9, 129)
     largest: int = 2048
-    product_largest: int = 2048
     width: float = 1.2
     trials: int = 36
     round: int = 480
-    tune_rates: tuple[float, ...] = (1.0,)
-    tune_factors: tuple[float, ...] = (0.7, 1.4)
-    tune_seeds: int = 6
+    tune: RateTuning = RateTuning()
     seed: int = 0
 
-    def __post_init__(self):
-        for variant in self.variants:
-            check_choice(
-                "the study of open questions",
-                "variants",
-                variant,
-                [name for name in VARIANTS if name != "plain"],
-            )
-        for start in self.starts:
-            check_choice("the study of open questions", "starts", start, STARTS)
-        for name in ("patches", "full_patches", "start_patches"):
-            for count in getattr(self, name):
-                check_integer("the study of open questions", name, count, low=MOST_SIGNALS)
-        check_integer(
-            "the study of open questions", "product_patches", self.product_patches, low=MOST_SIGNALS
-        )
+    def check(self) -> None:
         if len(self.least) != len(NETWORKS):
             raise ParameterError(
-                "the study of open questions",
-                "least",
-                "three numbers, for CNN, LCN and FCN",
-                self.least,
+                self.owner, "least", "three numbers, for CNN, LCN and FCN", self.least
             )
-        check_number("the study of open questions", "noise", self.noise, low=0, open_low=True)
-        check_number("the study of open questions", "margin", self.margin, low=0, open_low=True)
-        check_number(
-            "the study of open questions",
-            "product_margin",
-            self.product_margin,
-            low=0,
-            open_low=True,
-        )
 
     def cells(self, variant: str, network: str) -> list[int]:
         """The numbers of patches at which a network is measured on a variant."""
         if network in STARTS:
             return sorted(set(self.start_patches)) if variant == "plain" else []
         if variant == "product":
-            return [self.product_patches]
+            return [self.product.patches]
         own = set(self.full_patches if network == "FCN" else self.patches)
         if variant == "plain" and self.starts and network != "LCN":
             own |= set(self.start_patches)
-        if (
-            variant == "depth-two" and network != "FCN"
-        ):  # programs of two layers are dear: only where the FCN is there to compare
+        # Programs of two layers are dear: only where the FCN is there to compare.
+        if variant == "depth-two" and network != "FCN":
             own &= set(self.full_patches)
         return sorted(own)
 
-    def wanted(self) -> list[OpenKey]:
+    def wanted(self) -> list[OpenCell]:
         """Every threshold that is measured: the plain task first."""
         arms = [(variant, network) for variant in ("plain", *self.variants) for network in NETWORKS]
         arms += [("plain", start) for start in self.starts]
         return [
-            OpenKey(variant, network, k)
+            OpenCell(variant, network, k)
             for variant, network in arms
             for k in self.cells(variant, network)
         ]
@@ -139,52 +151,50 @@ class OpenSettings:
         return f"σ exceeds 1/√k at k = {', '.join(far)}" if far else ""
 
 
-EVERYTHING = (
-    "uneven",
-    "several",
-    "three",
-    "product",
-    "dependent",
-    "laplace",
-    "uniform",
-    "sign",
-    "depth-two",
-)
-SCALES = {
-    "quick": OpenSettings(),
-    "laptop": OpenSettings(
-        variants=EVERYTHING,
-        patches=(6, 8, 10),
-        full_patches=(6, 8, 10),
-        start_patches=(6, 8, 10),
-        starts=STARTS,
-        steps=150,
-        test=2048,
-        least=(2, 2, 2),
-        largest=8192,
-        product_largest=4096,
-        width=0.8,
-        trials=48,
-        round=1200,
-        tune_rates=(1.0, 0.33, 3.0),
-        tune_seeds=4,
+LARGER = {
+    "variants": (
+        "uneven",
+        "several",
+        "three",
+        "product",
+        "dependent",
+        "laplace",
+        "uniform",
+        "sign",
+        "depth-two",
     ),
-    "full": OpenSettings(
-        variants=EVERYTHING,
-        patches=(10, 14, 20),
-        full_patches=(10, 14, 20),
-        start_patches=(10, 14, 20),
-        starts=STARTS,
-        dimension=12,
-        steps=200,
-        test=4096,
-        least=(2, 2, 2),
-        largest=65536,
-        product_largest=16384,
-        width=0.35,
-        trials=160,
-        round=6000,
-        tune_rates=(1.0, 0.33, 3.0),
-        tune_seeds=12,
-    ),
+    "starts": STARTS,
+    "least": (2, 2, 2),
 }
+SCALES = at_scales(
+    OpenSettings(),
+    laptop=LARGER
+    | {
+        "patches": (6, 8, 10),
+        "full_patches": (6, 8, 10),
+        "start_patches": (6, 8, 10),
+        "steps": 150,
+        "product": {"largest": 4096},
+        "test": 2048,
+        "largest": 8192,
+        "width": 0.8,
+        "trials": 48,
+        "round": 1200,
+        "tune": {"rates": (1.0, 0.33, 3.0), "seeds": 4},
+    },
+    full=LARGER
+    | {
+        "patches": (10, 14, 20),
+        "full_patches": (10, 14, 20),
+        "start_patches": (10, 14, 20),
+        "dimension": 12,
+        "steps": 200,
+        "product": {"largest": 16384},
+        "test": 4096,
+        "largest": 65536,
+        "width": 0.35,
+        "trials": 160,
+        "round": 6000,
+        "tune": {"rates": (1.0, 0.33, 3.0), "seeds": 12},
+    },
+)

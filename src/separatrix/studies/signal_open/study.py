@@ -5,22 +5,24 @@ import dataclasses
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.search import Found
+from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open import figures as f
 from separatrix.studies.signal_open import verdicts as c
-from separatrix.studies.signal_open.recipes import SPARSITY, open_trial
-from separatrix.studies.signal_open.settings import SCALES, OpenKey, OpenSettings
-from separatrix.studies.signal_open.task import VARIANTS
-from separatrix.studies.signal_open.trials import key_plan, measure_floors, measure_open, tune_open
+from separatrix.studies.signal_open.settings import SCALES, VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.trials import (
+    SPARSITY,
+    key_plan,
+    measure_floors,
+    measure_open,
+    open_trial,
+    tune_open,
+)
 from separatrix.studies.study import Study, seeds_from
 
 
 class SignalOpen(Study[OpenSettings]):
     """Thresholds of CNN, LCN and FCN on the variants of the signal task, and of other algorithms on
     the FCN.
-
-    >>> SignalOpen().name
-    'signal-open'
     """
 
     name = "signal-open"
@@ -35,20 +37,20 @@ class SignalOpen(Study[OpenSettings]):
         """
         s = settings
         out: dict[str, Sweep] = {}
-        for key in s.wanted():
+        for cell in s.wanted():
             size, name = (
-                int(key_plan(s, key).start or 2),
-                f"{key.variant}, {key.network}, k = {key.patches}",
+                int(key_plan(s, cell).start or 2),
+                f"{cell.variant}, {cell.network}, k = {cell.patches}",
             )
             out[name] = Sweep(
-                tuple(open_trial(s, key, 1.0, size, seed) for seed in seeds_from(s.seed, s.trials))
+                tuple(open_trial(s, cell, 1.0, size, seed) for seed in seeds_from(s.seed, s.trials))
             )
-            if len(s.tune_rates) > 1 and key.patches == s.cells(key.variant, key.network)[0]:
-                tuning = seeds_from(s.seed, s.tune_seeds, purpose=1)
+            if len(s.tune.rates) > 1 and cell.patches == s.cells(cell.variant, cell.network)[0]:
+                tuning = seeds_from(s.seed, s.tune.seeds, purpose=1)
                 out[f"tuning {name}"] = Sweep(
                     tuple(
-                        open_trial(s, key, rate, size, seed)
-                        for rate in s.tune_rates
+                        open_trial(s, cell, rate, size, seed)
+                        for rate in s.tune.rates
                         for seed in tuning
                     )
                 )
@@ -58,27 +60,31 @@ class SignalOpen(Study[OpenSettings]):
         s = settings
         floors = measure_floors(lab, s)
         tuned = tune_open(lab, s, floors)
-        found = measure_open(lab, s, floors, tuned)
+        searches = measure_open(lab, s, floors, tuned)
         findings = (
-            *(c.judge_variant(s, found, variant) for variant in c.OPEN),
-            *c.judge_algorithms(s, found),
+            *(c.judge_variant(s, searches, variant) for variant in c.OPEN),
+            *c.judge_algorithms(s, searches),
         )
-        figures = (*f.variant_figures(s, found), f.ratio_figure(found), f.start_figure(s, found))
-        tables = (f.open_table(s, found, floors, tuned), f.tuning_table(tuned))
-        return Outcome(findings, figures, tables, open_notes(s, found))
+        figures = (
+            *f.variant_figures(s, searches),
+            f.ratio_figure(searches),
+            f.start_figure(s, searches),
+        )
+        tables = (f.open_table(s, searches, floors, tuned), f.tuning_table(tuned))
+        return Outcome(findings, figures, tables, open_notes(s, searches))
 
 
-def open_notes(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Note, ...]:
+def open_notes(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> tuple[Note, ...]:
     """What a reader must know beside the numbers.
 
     >>> open_notes(OpenSettings(), {})[0].code
     'target'
     """
-    grid = ", ".join(f"x{rate:g}" for rate in s.tune_rates)
+    grid = ", ".join(f"x{rate:g}" for rate in s.tune.rates)
     tuning = (
         f"Every network was tuned on every variant at its first cell, on the same grid of learning-rate factors ({grid}), about its untuned "
         "threshold, on seeds that no result uses."
-        if len(s.tune_rates) > 1
+        if len(s.tune.rates) > 1
         else "At this scale no learning rate was tuned: the recipes are those of the study `signal`."
     )
     texts = {
@@ -97,8 +103,8 @@ def open_notes(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Note, ...]
     }
     if "product" in s.variants:
         texts["product"] = (
-            f"For the product the floor is the Bayes rule's risk (for Gaussian noise) and the margin {s.product_margin:g}; the networks have ReLU "
-            f"units and trained readouts, {s.product_steps} steps. The paper's networks are odd functions of the input, the product is even: "
+            f"For the product the floor is the Bayes rule's risk (for Gaussian noise) and the margin {s.product.margin:g}; the networks have ReLU "
+            f"units and trained readouts, {s.product.steps} steps. The paper's networks are odd functions of the input, the product is even: "
             "their risk is exactly ½ whatever their weights, so they were not run."
         )
     if "depth-two" in s.variants:
@@ -112,8 +118,8 @@ def open_notes(s: OpenSettings, found: dict[OpenKey, Found]) -> tuple[Note, ...]
         f"with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no samples either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four shares). Another --seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]
-    for key, each in found.items():
-        serious = [note for note in each.threshold.notes if note.severity != "info"]
-        where = f"{key.variant}, {key.network}, k = {key.patches}"
+    for cell, search in searches.items():
+        serious = [note for note in search.threshold.notes if note.severity != "info"]
+        where = f"{cell.variant}, {cell.network}, k = {cell.patches}"
         notes += [dataclasses.replace(note, message=f"{where}: {note.message}") for note in serious]
     return tuple(notes)

@@ -3,10 +3,17 @@
 import math
 
 from separatrix.inference import Interval, threshold_ratio
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of
-from separatrix.studies.search import Found
-from separatrix.studies.signal_open.settings import OpenKey, OpenSettings
-from separatrix.studies.signal_open.task import VARIANTS
+from separatrix.studies.claims import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    all_of,
+    decide_ratio,
+    ratio_in_words,
+)
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal_open.settings import VARIANTS, OpenCell, OpenSettings
 from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
@@ -58,7 +65,7 @@ ALGORITHMS_GROW = Claim(
 )
 
 
-def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) -> Finding:
+def judge_variant(s: OpenSettings, searches: dict[OpenCell, SearchResult], variant: str) -> Finding:
     """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is
     told beside it.
 
@@ -66,17 +73,17 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
     'the variant is not measured at this scale'
     """
     claim = OPEN[variant]
-    mine = {key: each for key, each in found.items() if key.variant == variant}
-    if not mine:
+    own = {cell: search for cell, search in searches.items() if cell.variant == variant}
+    if not own:
         return Finding(claim, "undecided", "the variant is not measured at this scale", None)
     verdicts: list[Verdict] = []
     evidence, words = [], []
     for smaller, larger in PAIRS:
-        gaps = ratios(mine, variant, larger, smaller)
+        gaps = ratios(own, variant, larger, smaller)
         for k, gap in gaps.items():
-            verdicts.append(above_one(gap))
+            verdicts.append(decide_ratio(gap))
             evidence.append(Evidence.of(f"samples {larger}/{smaller}, k = {k}", gap, 1.0))
-            words.append(f"{larger}/{smaller} at k = {k}: {told(gap)}")
+            words.append(f"{larger}/{smaller} at k = {k}: {ratio_in_words(gap)}")
         growth = growth_of(gaps)
         if growth is not None:
             evidence.append(
@@ -85,9 +92,9 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
                 )
             )
     never = [
-        f"{key.network} (k = {key.patches})"
-        for key, each in mine.items()
-        if each.threshold.censoring == "right"
+        f"{cell.network} (k = {cell.patches})"
+        for cell, search in own.items()
+        if search.threshold.censoring == "right"
     ]
     if never:
         words.append(f"not reached by the largest size or within the trials: {', '.join(never)}")
@@ -99,20 +106,20 @@ def judge_variant(s: OpenSettings, found: dict[OpenKey, Found], variant: str) ->
     if not verdicts:
         return Finding(claim, "undecided", "no cell was measured for two networks", None)
     outside = "; ".join(
-        part for part in (VARIANTS[variant].text, s.outside([key.patches for key in mine])) if part
+        part for part in (VARIANTS[variant].text, s.outside([cell.patches for cell in own])) if part
     )
     return Finding(claim, all_of(verdicts), "; ".join(words), False, tuple(evidence), outside)
 
 
-def judge_algorithms(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Finding]:
+def judge_algorithms(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> list[Finding]:
     """For each other algorithm the FCN's samples by plain gradient descent over its own: above 1,
     and for ℓ1 growing with k.
 
     >>> {finding.verdict for finding in judge_algorithms(OpenSettings(), {})}
     {'undecided'}
     """
-    findings = [_judge_algorithm(s, found, name) for name in ALGORITHMS]
-    gaps = ratios(found, "plain", "FCN", "FCN with ℓ1")
+    findings = [_judge_algorithm(s, searches, name) for name in ALGORITHMS]
+    gaps = ratios(searches, "plain", "FCN", "FCN with ℓ1")
     growth = growth_of(gaps)
     if growth is None:
         return [
@@ -123,17 +130,17 @@ def judge_algorithms(s: OpenSettings, found: dict[OpenKey, Found]) -> list[Findi
         f"growth of what ℓ1 saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0
     )
     words, outside = (
-        f"from k = {min(gaps)} to {max(gaps)} the saving changes by {told(growth)}",
+        f"from k = {min(gaps)} to {max(gaps)} the saving changes by {ratio_in_words(growth)}",
         s.outside(list(gaps)),
     )
     return [
         *findings,
-        Finding(ALGORITHMS_GROW, above_one(growth), words, not outside, (grown,), outside),
+        Finding(ALGORITHMS_GROW, decide_ratio(growth), words, not outside, (grown,), outside),
     ]
 
 
-def _judge_algorithm(s: OpenSettings, found: dict[OpenKey, Found], name: str) -> Finding:
-    claim, gaps = ALGORITHMS[name], ratios(found, "plain", "FCN", name)
+def _judge_algorithm(s: OpenSettings, searches: dict[OpenCell, SearchResult], name: str) -> Finding:
+    claim, gaps = ALGORITHMS[name], ratios(searches, "plain", "FCN", name)
     if not gaps:
         return Finding(claim, "undecided", "the algorithm is not measured at this scale", None)
     outside = s.outside(list(gaps))
@@ -143,14 +150,14 @@ def _judge_algorithm(s: OpenSettings, found: dict[OpenKey, Found], name: str) ->
     ]
     evidence += [
         Evidence.of(f"samples, {name} over CNN, k = {k}", gap, 1.0)
-        for k, gap in ratios(found, "plain", name, "CNN").items()
+        for k, gap in ratios(searches, "plain", name, "CNN").items()
     ]
     reason = "; ".join(
-        f"plain descent needs {told(gap)} more at k = {k}" for k, gap in gaps.items()
+        f"plain descent needs {ratio_in_words(gap)} more at k = {k}" for k, gap in gaps.items()
     )
     return Finding(
         claim,
-        all_of([above_one(gap) for gap in gaps.values()]),
+        all_of([decide_ratio(gap) for gap in gaps.values()]),
         reason,
         not outside,
         tuple(evidence),
@@ -165,7 +172,7 @@ def _beside(s: OpenSettings, patches: int) -> dict[str, float]:
 
 
 def ratios(
-    found: dict[OpenKey, Found], variant: str, first: str, second: str
+    searches: dict[OpenCell, SearchResult], variant: str, first: str, second: str
 ) -> dict[int, Interval]:
     """How many times more samples the first network needs than the second, at every cell that both
     have.
@@ -173,9 +180,11 @@ def ratios(
     >>> ratios({}, "plain", "LCN", "CNN")
     {}
     """
-    cells = sorted(key.patches for key in found if (key.variant, key.network) == (variant, first))
+    cells = sorted(
+        cell.patches for cell in searches if (cell.variant, cell.network) == (variant, first)
+    )
     pairs = {
-        k: (found[OpenKey(variant, first, k)], found.get(OpenKey(variant, second, k)))
+        k: (searches[OpenCell(variant, first, k)], searches.get(OpenCell(variant, second, k)))
         for k in cells
     }
     return {
@@ -219,27 +228,3 @@ def growth_of(gaps: dict[int, Interval]) -> Interval | None:
         "ratio of ratios",
         first.count + last.count,
     )
-
-
-def above_one(gap: Interval) -> Verdict:
-    """A ratio against 1; a bound on the side that matters is enough.
-
-    >>> above_one(Interval(math.nan, 3.0, math.inf, 0.95, "", 9))
-    'supported'
-    """
-    return "supported" if gap.low > 1 else "refuted" if gap.high < 1 else "undecided"
-
-
-def told(gap: Interval) -> str:
-    """A ratio in words, also where it is only bounded.
-
-    >>> told(Interval(math.nan, 3.0, math.inf, 0.95, "", 9)), told(Interval(math.nan, 0.0, math.inf, 0.95, "", 9))
-    ('a factor of at least 3', 'an unknown factor')
-    """
-    if math.isfinite(gap.estimate):
-        return f"a factor {gap.estimate:.3g} [{gap.low:.3g}, {gap.high:.3g}]"
-    if gap.low > 0 and math.isfinite(gap.high):
-        return f"a factor between {gap.low:.3g} and {gap.high:.3g}"
-    if gap.low > 0:
-        return f"a factor of at least {gap.low:.3g}"
-    return f"a factor of at most {gap.high:.3g}" if math.isfinite(gap.high) else "an unknown factor"

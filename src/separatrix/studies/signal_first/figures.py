@@ -1,0 +1,96 @@
+"""The table and the figures of the first experiment."""
+
+import numpy as np
+
+from separatrix.inference.intervals import mean_interval
+from separatrix.studies.cells import Row
+from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.studies.signal_first.trials import values
+from separatrix.studies.signal_first.verdicts import ALIGNED
+
+
+def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> TableData:
+    """Alignment and risk of every network beside the baselines."""
+    lines = []
+    for name, trials in rows.items():
+        alignment, risk = (
+            mean_interval(values(trials, column)) for column in ("alignment", "risk")
+        )
+        lines.append(
+            (
+                *(name, alignment.count, alignment.estimate, alignment.low, alignment.high),
+                *(risk.estimate, risk.low, risk.high, *baselines.values()),
+            )
+        )
+    columns = ("network", "seeds", "alignment", "low", "high", "risk", "risk low", "risk high")
+    return TableData(
+        "networks",
+        "Alignment and risk after training, means over seeds with 95 % intervals",
+        (*columns, *baselines),
+        tuple(lines),
+    )
+
+
+def curves(rows: dict[str, list[Row]], quantity: str) -> tuple[Series, ...]:
+    """The mean of a quantity over seeds along training, for every network."""
+    return tuple(
+        Series.of(
+            name,
+            [
+                (int(step), mean_interval(column))
+                for step, column in zip(
+                    trials[0]["trace.step"], np.array(values(trials, f"trace.{quantity}")).T
+                )
+            ],
+        )
+        for name, trials in rows.items()
+    )
+
+
+def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> tuple[Figure, ...]:
+    """Alignment and risk along training, and both for every seed."""
+    last = max((max(values(trials, "steps")) for trials in rows.values()), default=1)
+    lines = tuple(
+        Series.level(f"{name} ({level:.2g})", (0, last), level)
+        for name, level in baselines.items()
+        if level > 0
+    )
+    dots = tuple(
+        Series(
+            name,
+            tuple(values(trials, "alignment")),
+            tuple(values(trials, "risk")),
+            role="samples",
+        )
+        for name, trials in rows.items()
+    )
+    return (
+        Figure(
+            "alignment",
+            "Alignment with the signal while training",
+            Axis("step"),
+            Axis("alignment ⟨w, w*⟩/‖w‖"),
+            (
+                *curves(rows, "alignment"),
+                Series.level(f"failed below ({ALIGNED})", (0, last), ALIGNED),
+            ),
+            "Mean over seeds with 95 % intervals; units that see several patches count by their best one.",
+        ),
+        Figure(
+            "risk",
+            "Test risk while training",
+            Axis("step"),
+            Axis("risk"),
+            (*curves(rows, "risk"), *lines),
+            "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, the Bayes rule and the "
+            "network that knows the signal.",
+        ),
+        Figure(
+            "seeds",
+            "Every seed: alignment and risk after training",
+            Axis("alignment"),
+            Axis("risk"),
+            dots,
+            "One point a seed.",
+        ),
+    )
