@@ -124,11 +124,9 @@ def trials_of(name: str, networks: int, steps: int) -> list[Any]:
         import stability
         from separatrix.studies.stability.settings import SCALES
 
-        settings = dataclasses.replace(
-            SCALES["full"],
+        settings = SCALES["full"].replace(
             parts=("sphere",),
-            dimensions=(SPHERE["dimension"],),
-            samples=(SPHERE["rows"],),
+            sphere={"dimensions": (SPHERE["dimension"],), "samples": (SPHERE["rows"],)},
         )
         found = stability.trials_of(settings, name.removeprefix("sphere-"), SPHERE["dimension"])
         return [

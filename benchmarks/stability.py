@@ -17,7 +17,6 @@ chip ("fused"), however much there is to do; "plan" is what the package does.
 
 import argparse
 import contextlib
-import dataclasses
 import itertools
 import json
 import sys
@@ -68,7 +67,7 @@ def torch_rate(
 def trials_of(settings: Any, kind: str, dimension: int) -> list[Any]:
     """The study's own trials of one network and dimension, with nothing measured on the way."""
     import separatrix as sx
-    from separatrix.studies.stability.recipes import cells
+    from separatrix.studies.stability.trials import cells
 
     out = []
     for key, sweep in cells(settings).items():
@@ -166,13 +165,13 @@ def main() -> None:
 
     device = "cuda" if jax.default_backend() == "gpu" else "cpu"
     torch.backends.cuda.matmul.allow_tf32 = False
-    settings = dataclasses.replace(SCALES["full"], parts=("sphere",))
+    settings = SCALES["full"].replace(parts=("sphere",))
     kinds, dimensions = given.kinds.split(","), given.dimensions.split(",")
     if unknown := [each for each in kinds if each not in ("CNN", "FCN")] + [
-        each for each in dimensions if each not in map(str, settings.dimensions)
+        each for each in dimensions if each not in map(str, settings.sphere.dimensions)
     ]:
         sys.exit(
-            f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.dimensions))}; got {', '.join(unknown)}"
+            f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.sphere.dimensions))}; got {', '.join(unknown)}"
         )
     figures = []
     names = given.spelling.split(",")
@@ -189,13 +188,13 @@ def main() -> None:
                 torch_rate(
                     kind,
                     dimension,
-                    settings.patch,
-                    settings.width,
+                    settings.sphere.patch,
+                    settings.sphere.width,
                     rows,
                     max(300, given.steps // 10),
                     device,
                 )
-                for rows in settings.samples
+                for rows in settings.sphere.samples
             ]
             mean = len(loops) / sum(
                 1 / rate for rate in loops

@@ -75,17 +75,21 @@ class Settings:
 
     Fields are numbers, flags, texts, tuples of one of these, or settings of their own. A subclass
     names its study, as in `class SignalSettings(Settings, of="signal")`; errors say that name.
+    Outcomes write the `steps` of a part `mixing` as `mixing_steps`, or with another prefix that the
+    part gives as `written`.
 
     Raises:
         ParameterError: a value has the wrong type or lies outside its bounds.
     """
 
     owner: ClassVar[str] = "a study"
+    written: ClassVar[str | None] = None
 
-    def __init_subclass__(cls, of: str = "", **options: Any):
+    def __init_subclass__(cls, of: str = "", written: str | None = None, **options: Any):
         super().__init_subclass__(**options)
         if of:
             cls.owner = of
+        cls.written = written
         dataclasses.dataclass(frozen=True)(cls)
 
     def __post_init__(self):
@@ -137,7 +141,7 @@ def plain_settings(settings: Any) -> dict[str, Any]:
     >>> plain_settings(Settings())
     {}
     """
-    return {"_".join(path): item for path, item in _leaves(settings).items()}
+    return {_written(settings, path): item for path, item in _leaves(settings).items()}
 
 
 def change_settings(settings: Any, changes: Mapping[str, str], owner: str) -> Any:
@@ -165,7 +169,7 @@ def change_settings(settings: Any, changes: Mapping[str, str], owner: str) -> An
     """
     paths = list(_leaves(settings))
     known = {".".join(path): path for path in paths}
-    written = {"_".join(path): path for path in paths}
+    written = {_written(settings, path): path for path in paths}
     values: dict[tuple[str, ...], Any] = {}
     for name, text in changes.items():
         path = known.get(name) or written.get(name)
@@ -196,6 +200,17 @@ def _leaves(settings: Any) -> dict[tuple[str, ...], Any]:
         else:
             leaves[(field.name,)] = item
     return leaves
+
+
+def _written(settings: Any, path: tuple[str, ...]) -> str:
+    """The name under which outcomes write the field at a path."""
+    if len(path) == 1:
+        return path[0]
+    part = getattr(settings, path[0])
+    prefix = getattr(part, "written", None)
+    prefix = path[0] if prefix is None else prefix
+    name = _written(part, path[1:])
+    return f"{prefix}_{name}" if prefix else name
 
 
 @functools.cache

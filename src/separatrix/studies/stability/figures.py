@@ -1,20 +1,35 @@
-"""Figures and tables of the stability study."""
+"""Figures and tables of the study `stability`."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from separatrix.geometry import mosaic, read_images
 from separatrix.inference import mean_interval
 from separatrix.probes.activation import UNITS
-from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.stability.recipes import CellKey
+from separatrix.studies.outcome import Axis, Figure, Picture, Series, TableData
 from separatrix.studies.stability.settings import StabilitySettings
-from separatrix.studies.stability.trials import Rows, at_edge, good, interval_of
+from separatrix.studies.stability.trials import (
+    PatchSurvey,
+    Rows,
+    StabilityCell,
+    at_edge,
+    finished,
+    interval_of,
+)
 
 # What the authors' notebooks recorded, one seed each.
 RECORDED_FITTED = {0: 1.00, 20: 0.57, 40: 0.33, 60: 0.23, 80: 0.18}
 RECORDED_WORDS = {"CNN": 0.042, "LCN": 0.394, "FCN": 0.346}
+# Elbow and depth area that the authors recorded (4x4 RGB patches of CIFAR-10, one seed).
+RECORDED_PATCHES = {
+    "conv": (4, 0.0344),
+    "non-overlapping": (4, 0.0359),
+    "random placement": (4, 0.0337),
+    "global shuffle": (41, 0.0104),
+    "whole image": (100, 0.0085),
+}
 
 
 def band(label: str, rows: list[dict[str, Any]], name: str) -> Series | None:
@@ -23,19 +38,14 @@ def band(label: str, rows: list[dict[str, Any]], name: str) -> Series | None:
     >>> band("CNN", [], "loss") is None
     True
     """
-    runs = [row for row in good(rows) if row.get(f"trace.{name}")]
+    runs = [row for row in finished(rows) if row.get(f"trace.{name}")]
     if not runs:
         return None
-    steps = runs[0]["trace.step"]
-    columns = [
-        [row[f"trace.{name}"][place] for row in runs if len(row["trace.step"]) > place]
-        for place in range(len(steps))
+    means = [
+        mean_interval([row[f"trace.{name}"][i] for row in runs if len(row["trace.step"]) > i])
+        for i in range(len(runs[0]["trace.step"]))
     ]
-    found = [mean_interval(column) for column in columns]
-    middle, low, high = (
-        tuple(getattr(each, part) for each in found) for part in ("estimate", "low", "high")
-    )
-    return Series(label, tuple(steps), middle, low, high, seeds=tuple(each.count for each in found))
+    return Series.of(label, zip(runs[0]["trace.step"], means))
 
 
 def curve(
@@ -53,9 +63,8 @@ def curve(
     >>> curve("demo", "Demo", "loss", {"CNN": []}, "loss")
     ()
     """
-    series = [
-        found for kind, rows in lines.items() if (found := band(kind, rows, trace)) is not None
-    ]
+    bands = [band(kind, rows, trace) for kind, rows in lines.items()]
+    series = [line for line in bands if line is not None]
     if not series:
         return ()
     words = caption or "Means over seeds with 95 % intervals."
@@ -69,55 +78,56 @@ def training_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     >>> training_figures(StabilitySettings(), {})
     ()
     """
-    largest = max(s.dimensions), max(s.samples)
-    kinds = {name: rows.get(CellKey("sphere", name, *largest), []) for name in ("CNN", "FCN")}
-    flat = rows.get(CellKey("flat", "CNN", 0, s.flat_samples), [])
-    line = (Series("2/η", (0, s.steps), (s.edge, s.edge), role="baseline"),)
+    dimension, samples = max(s.sphere.dimensions), max(s.sphere.samples)
     out = curve(
         "sharpness",
-        f"Sharpness on the sphere, d = {largest[0]}, n = {largest[1]}",
+        f"Sharpness on the sphere, d = {dimension}, n = {samples}",
         "sharpness λ",
-        kinds,
+        {
+            name: rows.get(StabilityCell("sphere", name, dimension, samples), [])
+            for name in ("CNN", "FCN")
+        },
         "sharpness",
-        line,
+        (Series.level("2/η", (0, s.sphere.steps), s.edge),),
     )
-    line = (Series("2/η", (0, s.flat_steps), (s.edge, s.edge), role="baseline"),)
+    flat = rows.get(StabilityCell("flat", "CNN", 0, s.flat.samples), [])
     out += curve(
         "flat-sharpness",
         "Sharpness while noise is interpolated",
         "sharpness λ",
         {"shared, spherical patches": flat},
         "sharpness",
-        line,
+        (Series.level("2/η", (0, s.flat.steps), s.edge),),
     )
-    kinds = {
-        name: rows.get(CellKey("images", name, 0, s.image_samples), []) for name in ("CNN", "FCN")
+    images = {
+        name: rows.get(StabilityCell("images", name, 0, s.images.samples), [])
+        for name in ("CNN", "FCN")
     }
-    constant = interval_of(kinds["CNN"], "regression.constant")
+    constant = interval_of(images["CNN"], "regression.constant")
     level = (
         ()
         if constant is None
-        else (Series("constant", (0, s.image_steps), (constant.estimate,) * 2, role="baseline"),)
+        else (Series.level("constant", (0, s.images.steps), constant.estimate),)
     )
     out += curve(
         "images",
         "Excess risk on images with a local teacher",
         "excess risk",
-        kinds,
+        images,
         "risk",
         level,
-        True,
+        log=True,
     )
-    if good(flat):
+    if finished(flat):
         lines = [
             band("training MSE", flat, "regression.mse"),
             band("excess risk", flat, "regression.excess"),
             band("activation rate", flat, "activation"),
         ]
-        series = tuple(each for each in lines if each is not None)
+        series = tuple(line for line in lines if line is not None)
         caption = (
-            f"Independent spherical patches, labels of pure noise, m = {s.flat_patch}, L = "
-            f"{s.flat_views}, n = {s.flat_samples}, K = {s.flat_width}."
+            f"Independent spherical patches, labels of pure noise, m = {s.flat.patch}, L = "
+            f"{s.flat.views}, n = {s.flat.samples}, K = {s.flat.width}."
         )
         out += (
             Figure(
@@ -129,7 +139,7 @@ def training_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
                 caption,
             ),
         )
-        out += (_units_figure(good(flat)),)
+        out += (_units_figure(finished(flat)),)
     return out
 
 
@@ -163,25 +173,30 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     ()
     """
 
-    def line(label: str, xs: tuple[int, ...], keys: list[CellKey]) -> Series | None:
-        return _line(label, xs, [rows.get(key, []) for key in keys])
+    def line(label: str, cells: dict[int, StabilityCell]) -> Series | None:
+        gaps = {x: interval_of(rows.get(cell, []), "regression.gap") for x, cell in cells.items()}
+        known = any(gap is not None for gap in gaps.values())
+        return Series.of(label, gaps.items()) if known else None
 
+    part = s.sphere
     by_n = [
-        line(f"{name}, d = {d}", s.samples, [CellKey("sphere", name, d, n) for n in s.samples])
+        line(f"{name}, d = {d}", {n: StabilityCell("sphere", name, d, n) for n in part.samples})
         for name in ("CNN", "FCN")
-        for d in (min(s.dimensions), max(s.dimensions))
+        for d in (min(part.dimensions), max(part.dimensions))
     ]
+    largest = max(part.samples)
     by_d = [
-        line(name, s.dimensions, [CellKey("sphere", name, d, max(s.samples)) for d in s.dimensions])
+        line(name, {d: StabilityCell("sphere", name, d, largest) for d in part.dimensions})
         for name in ("CNN", "FCN")
     ]
     out = []
     for what, label, lines in (("n", "samples n", by_n), ("d", "dimension d", by_d)):
-        series = tuple(each for each in lines if each is not None)
+        series = tuple(line for line in lines if line is not None)
         if series:
             caption = (
-                f"|excess + realised noise energy - training MSE| after {s.steps} steps, m = "
-                f"{s.patch}, K = {s.width}; 95 % intervals over {s.seeds} seeds."
+                f"|excess + realised noise energy - training MSE| after {s.sphere.steps} steps, m "
+                f"= {s.sphere.patch}, K = {s.sphere.width}; 95 % intervals over {s.sphere.seeds} "
+                "seeds."
             )
             out.append(
                 Figure(
@@ -196,24 +211,6 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     return tuple(out)
 
 
-def _line(label: str, xs: tuple[int, ...], cells: list[list[dict[str, Any]]]) -> Series | None:
-    found = [interval_of(each, "regression.gap") for each in cells]
-    if not any(found):
-        return None
-    ends = [
-        tuple(None if each is None else getattr(each, part) for each in found)
-        for part in ("estimate", "low", "high")
-    ]
-    return Series(
-        label,
-        tuple(xs),
-        ends[0],
-        ends[1],
-        ends[2],
-        seeds=tuple(None if each is None else each.count for each in found),
-    )
-
-
 def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     """The noise fitted by number of random views, and the vocabulary's errors by network, with the
     authors' figures.
@@ -223,15 +220,14 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     """
     out = []
     fits = {}
-    for count in s.mix_views:
-        runs = good(rows.get(CellKey("mixing", "CNN", count, s.mix_samples), []))
+    for count in s.mixing.views:
+        runs = finished(rows.get(StabilityCell("mixing", "CNN", count, s.mixing.samples), []))
         if runs:
-            fits[count] = mean_interval(
-                [row["regression.fitted"] / row["regression.noise"] for row in runs]
-            )
+            shares = [row["regression.fitted"] / row["regression.noise"] for row in runs]
+            fits[count] = mean_interval(shares)
     if fits:
         series = [
-            _bars("measured", fits),
+            Series.of("measured", fits.items()),
             Series(
                 "authors (n = 512, K = 1024)",
                 tuple(RECORDED_FITTED),
@@ -241,7 +237,7 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
         ]
         caption = (
             "Clean MSE on the training points over the noise energy: 1 is interpolation. n = "
-            f"{s.mix_samples}, K = {s.mix_width}, {s.mix_steps} steps."
+            f"{s.mixing.samples}, K = {s.mixing.width}, {s.mixing.steps} steps."
         )
         out.append(
             Figure(
@@ -253,12 +249,12 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
                 caption,
             )
         )
-    words = {}
+    errors = {}
     for name in ("CNN", "LCN", "FCN"):
-        runs = good(rows.get(CellKey("vocabulary", name, 0, s.word_samples), []))
+        runs = finished(rows.get(StabilityCell("vocabulary", name, 0, s.vocabulary.samples), []))
         if runs:
-            words[name] = mean_interval([float(np.sqrt(row["regression.excess"])) for row in runs])
-    if words:
+            errors[name] = mean_interval([float(np.sqrt(row["regression.excess"])) for row in runs])
+    if errors:
         recorded = Series(
             "authors (d = 500, n = 200)",
             tuple(RECORDED_WORDS),
@@ -266,10 +262,11 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             role="law",
         )
         caption = (
-            f"About {s.word_parameters} parameters each, d = {s.word_views * s.word_patch}, n = "
-            f"{s.word_samples}; the label is a [reconstruction]."
+            f"About {s.vocabulary.parameters} parameters each, d = "
+            f"{s.vocabulary.views * s.vocabulary.patch}, n = {s.vocabulary.samples}; the label is "
+            "a [reconstruction]."
         )
-        series = (_bars("measured", words), recorded)
+        series = (Series.of("measured", errors.items()), recorded)
         out.append(
             Figure(
                 "vocabulary",
@@ -281,21 +278,6 @@ def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             )
         )
     return tuple(out)
-
-
-def _bars(label: str, found: dict[Any, Any]) -> Series:
-    ends = [
-        tuple(getattr(each, part) for each in found.values())
-        for part in ("estimate", "low", "high")
-    ]
-    return Series(
-        label,
-        tuple(found),
-        ends[0],
-        ends[1],
-        ends[2],
-        seeds=tuple(each.count for each in found.values()),
-    )
 
 
 def result_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:
@@ -316,25 +298,23 @@ def result_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:
         "activation",
     )
     out: list[tuple[Any, ...]] = []
-    for cell, each in rows.items():
-        if not each:
+    for cell, members in rows.items():
+        if not members:
             continue
-        runs = good(each)
-        gap = interval_of(each, "regression.gap")
+        runs = finished(members)
+        gap = interval_of(members, "regression.gap")
         ends = (None, None) if gap is None else (gap.low, gap.high)
-        known = [
-            row for row in runs if row.get("edge_step") is not None
-        ]  # the vocabulary's runs do not measure their sharpness
-        there = sum(at_edge(row, s.edge) for row in known) if known else None
+        # The vocabulary's runs do not measure their sharpness.
+        sharp = [row for row in runs if row.get("edge_step") is not None]
         means = [_average(row.get(name) for row in runs) for name in names]
         head = (
             cell.part,
             cell.network,
             cell.number or None,
             cell.samples,
-            len(each),
-            len(each) - len(runs),
-            there,
+            len(members),
+            len(members) - len(runs),
+            sum(at_edge(row, s.edge) for row in sharp) if sharp else None,
         )
         out.append((*head, *means, *ends))
     columns = (
@@ -371,3 +351,118 @@ def result_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:
 def _average(numbers: Iterable[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
     return float(np.mean(known)) if known else None
+
+
+def patch_figures(patches: PatchSurvey, source: str) -> tuple[Figure, ...]:
+    """Elbow and depth area by scheme, with the authors' figures beside them.
+
+    >>> patch_figures({}, "cifar10")
+    ()
+    """
+    if not patches:
+        return ()
+    out = []
+    labels = {"elbow": "directions for 90 % of the variance", "area": "area under the depth curve"}
+    for place, (name, label) in enumerate(labels.items()):
+        points = [(scheme, mean_interval(numbers[name])) for scheme, numbers in patches.items()]
+        recorded = tuple(float(numbers[place]) for numbers in RECORDED_PATCHES.values())
+        series = (
+            Series.of("measured", points),
+            Series("authors, CIFAR-10", tuple(RECORDED_PATCHES), recorded, role="law"),
+        )
+        caption = (
+            f"4 x 4 patches of {source.partition('@')[0]}; 95 % intervals over seeds. The "
+            "authors' figures are for CIFAR-10 and one seed."
+        )
+        out.append(
+            Figure(
+                f"patch-{name}",
+                f"Patches by scheme: {label}",
+                Axis(""),
+                Axis(label, log=True),
+                series,
+                caption,
+            )
+        )
+    return tuple(out)
+
+
+def patch_picture(patches: PatchSurvey, source: str, seed: int = 0) -> tuple[Picture, ...]:
+    """Example patches of one image, one strip per scheme.
+
+    >>> len(patch_picture({"conv": {}}, "embedded-photographs")[0].strips)
+    1
+    """
+    if not patches:
+        return ()
+    images = read_images(source)[0]
+    some = images[
+        np.random.default_rng(seed).choice(len(images), size=min(40, len(images)), replace=False)
+    ]
+    image = some[np.argmax(some.std((1, 2, 3)))]  # a plain one would show little
+    strips = []
+    for scheme in patches:
+        pixels = np.rint(255 * mosaic(image, scheme, count=20, seed=seed)).astype(int)
+        pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))  # grey images have one channel
+        strips.append(tuple(tuple(tuple(pixel) for pixel in row) for row in pixels.tolist()))
+    caption = (
+        f"The most varied of 40 images of {source.partition('@')[0]}, cut by every scheme into "
+        "patches of 4 x 4 pixels; the whole image is the last."
+    )
+    return (
+        Picture(
+            "patch-examples",
+            "Example patches",
+            Axis(""),
+            Axis(""),
+            (),
+            caption,
+            tuple(patches),
+            tuple(strips),
+        ),
+    )
+
+
+def patch_table(patches: PatchSurvey, s: StabilitySettings) -> tuple[TableData, ...]:
+    """Elbow and area of every scheme.
+
+    >>> patch_table({}, StabilitySettings())
+    ()
+    """
+    rows: list[tuple[Any, ...]] = []
+    for scheme, numbers in patches.items():
+        elbow, area = mean_interval(numbers["elbow"]), mean_interval(numbers["area"])
+        recorded = RECORDED_PATCHES.get(scheme, (None, None))
+        rows.append(
+            (
+                scheme,
+                int(numbers["span"][0]),
+                int(numbers["points"][0]),
+                elbow.estimate,
+                elbow.low,
+                elbow.high,
+                recorded[0],
+                area.estimate,
+                area.low,
+                area.high,
+                recorded[1],
+            )
+        )
+    columns = (
+        "scheme",
+        "dimensions",
+        "points",
+        "elbow",
+        "low",
+        "high",
+        "authors",
+        "depth area",
+        "low ",
+        "high ",
+        "authors ",
+    )
+    title = (
+        f"Patch geometry: PCA elbow at 90 %, and Tukey depth over {s.geometry.directions} random "
+        "directions (biased upwards)"
+    )
+    return (TableData("patches", title, columns, tuple(rows)),) if rows else ()

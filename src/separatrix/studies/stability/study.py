@@ -2,39 +2,35 @@
 (Liang et al.).
 """
 
-from typing import Any
-
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.cells import in_background
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.stability import claims as c
-from separatrix.studies.stability import verdicts as j
+from separatrix.studies.stability import verdicts as v
 from separatrix.studies.stability.figures import (
     bar_figures,
     gap_figures,
-    result_table,
-    training_figures,
-)
-from separatrix.studies.stability.patches import (
-    judge_patches,
-    measure_patches,
     patch_figures,
     patch_picture,
     patch_table,
+    result_table,
+    training_figures,
 )
-from separatrix.studies.stability.recipes import cells, image_source
 from separatrix.studies.stability.settings import SCALES, StabilitySettings
-from separatrix.studies.stability.trials import GOOD, Rows, run_cells
+from separatrix.studies.stability.trials import (
+    FINISHED,
+    PatchSurvey,
+    Rows,
+    cells,
+    image_source,
+    measure_all,
+    measure_patches,
+)
 from separatrix.studies.study import Study
 
 
 class StabilityStudy(Study[StabilitySettings]):
-    """Gradient descent at the edge of stability: what shared, local and full networks fit there.
-
-    >>> StabilityStudy().name
-    'stability'
-    """
+    """Gradient descent at the edge of stability: what shared, local and full networks fit there."""
 
     name = "stability"
     title = "What do networks fit at the edge of stability?"
@@ -42,7 +38,7 @@ class StabilityStudy(Study[StabilitySettings]):
         "Sharpness, generalization gap and patch geometry of shared, local and full networks "
         "trained at a constant step (Liang et al.)"
     )
-    claims = c.ALL
+    claims = v.CLAIMS
     scales = SCALES
 
     def sweeps(self, settings: StabilitySettings) -> dict[str, Sweep]:
@@ -55,25 +51,25 @@ class StabilityStudy(Study[StabilitySettings]):
     def conclude(self, lab: Lab, settings: StabilitySettings) -> Outcome:
         s, source = settings, image_source(settings)
 
-        # Patches are not trained on: this process works on them while it waits for the trials.
-        # Not for a shard, which will wait for rows of others.
-        def measured() -> Any:
+        def survey() -> PatchSurvey:
             return measure_patches(lab, s, source) if "geometry" in s.parts else {}
 
-        waiting = measured if lab.shard else in_background(measured)
-        rows = run_cells(lab, s, self.name) if set(s.parts) - {"geometry"} else {}
-        patches = waiting()
+        # Patches need no training: this process surveys them while it waits for the trials. A shard
+        # does so first, because it will wait for the rows of others.
+        wait_for_patches = survey if lab.shard else in_background(survey)
+        rows = measure_all(lab, s)
+        patches = wait_for_patches()
         findings = (
-            j.judge_gap(s, rows, "CNN"),
-            j.judge_gap(s, rows, "FCN"),
-            j.judge_reaches(s, rows),
-            j.judge_flat(s, rows),
-            j.judge_mixing(s, rows),
-            j.judge_vocabulary(s, rows),
-            j.judge_images(s, rows, source),
-            judge_patches(patches, source, source.startswith("cifar10")),
-            j.judge_certificate(s, rows),
-            j.judge_rates(s, rows),
+            v.judge_gap(s, rows, "CNN"),
+            v.judge_gap(s, rows, "FCN"),
+            v.judge_reaches(s, rows),
+            v.judge_flat(s, rows),
+            v.judge_mixing(s, rows),
+            v.judge_vocabulary(s, rows),
+            v.judge_images(s, rows, source),
+            v.judge_patches(patches, source),
+            v.judge_certificate(s, rows),
+            v.judge_rates(s, rows),
         )
         figures = (
             *training_figures(s, rows),
@@ -125,9 +121,9 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             Note(
                 "images",
                 "info",
-                f"A pixel has root mean square {s.image_scale:g} (about that of grey levels "
-                f"between 0 and 1), the teacher's readout is {s.image_gain:.3g} times as large as "
-                f"on the sphere, and gradients longer than {s.image_clip:g} are cut to that "
+                f"A pixel has root mean square {s.images.scale:g} (about that of grey levels "
+                f"between 0 and 1), the teacher's readout is {s.images.gain:.3g} times as large as "
+                f"on the sphere, and gradients longer than {s.images.clip:g} are cut to that "
                 "length. Two full-scale runs were looked at before these were settled: with "
                 "windows of unit norm and the sphere's readout (seed 3) teachers varied by .002, "
                 "where the authors record .124 for the best constant; with pixels of unit "
@@ -140,9 +136,9 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
     if s.clip > 0:
         cut = [
             (row["clipped_steps"], row["clipped_last"])
-            for key, each in rows.items()
-            if key.part != "images"
-            for row in each
+            for cell, members in rows.items()
+            if cell.part != "images"
+            for row in members
             if row.get("clipped_steps")
         ]
         acted = (
@@ -169,17 +165,12 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             "it; fetch it with `separatrix data get cifar10`."
         )
         out.append(Note("no-cifar10", "warning", words))
-    lost: list[Any] = [
-        (cell, row["status"])
-        for cell, each in rows.items()
-        for row in each
-        if row["status"] not in GOOD
-    ]
-    for cell in dict.fromkeys(cell for cell, _ in lost):
-        count = sum(each == cell for each, _ in lost)
-        words = (
-            f"{count} of {len(rows[cell])} runs of {cell.part} {cell.network} (number "
-            f"{cell.number}, n = {cell.samples}) diverged and are left out of means"
-        )
-        out.append(Note("diverged", "warning", words))
+    for cell, members in rows.items():
+        lost = sum(row["status"] not in FINISHED for row in members)
+        if lost:
+            words = (
+                f"{lost} of {len(members)} runs of {cell.part} {cell.network} (number "
+                f"{cell.number}, n = {cell.samples}) diverged and are left out of means"
+            )
+            out.append(Note("diverged", "warning", words))
     return tuple(out)

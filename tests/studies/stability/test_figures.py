@@ -9,7 +9,7 @@ def test_a_picture_of_patches_survives_json_and_is_drawn(tmp_path):
     from separatrix.report import draw, save
     from separatrix.studies import Picture, figure_from
     from separatrix.studies.outcome import Outcome
-    from separatrix.studies.stability.patches import patch_picture
+    from separatrix.studies.stability.figures import patch_picture
 
     (picture,) = patch_picture({"conv": {}, "whole image": {}}, "embedded-photographs")
     plain = json.loads(json.dumps(Outcome((), (picture,)).plain()))["figures"][0]

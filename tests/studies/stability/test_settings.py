@@ -1,0 +1,35 @@
+"""The settings of the study `stability`."""
+
+import pytest
+
+import separatrix as sx
+from separatrix.studies import find_study
+from separatrix.studies.settings import plain_settings
+from separatrix.studies.stability.settings import StabilitySettings
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"rate": "0"}, "the `rate` of stability must be a number > 0, got 0.0"),
+        (
+            {"patch": "30"},
+            r"the `patch` of stability.sphere must be an integer in \[1, 20\], got 30",
+        ),
+        ({"samples": "0,5"}, "the `samples` of stability.sphere must be an integer >= 1, got 0"),
+        ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),
+    ],
+)
+def test_bad_settings_are_one_sentence(changes, words):
+    with pytest.raises(sx.SeparatrixError, match=words):
+        find_study("stability").settings("quick", 0, changes)
+
+
+def test_outcomes_write_the_settings_of_parts_with_a_prefix():
+    names = set(plain_settings(StabilitySettings()))
+    assert {"dimensions", "flat_steps", "mix_views", "word_rate", "image_side"} <= names
+    assert {"patch", "patch_images"} <= names  # of the sphere, and of the geometry
+    study = find_study("stability")
+    written = study.settings("quick", 0, {"mix_steps": "7", "patch": "4", "patch_images": "9"})
+    dotted = {"mixing.steps": "7", "sphere.patch": "4", "geometry.images": "9"}
+    assert written == study.settings("quick", 0, dotted) != study.settings("quick", 0)
