@@ -2,7 +2,7 @@
 
 import pytest
 
-from separatrix.units import rounded_size, rounded_time
+from separatrix.units import human_bytes, human_seconds
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from separatrix.units import rounded_size, rounded_time
     ],
 )
 def test_times_have_two_digits_and_the_largest_unit_that_fits(seconds, text):
-    assert rounded_time(seconds) == text
+    assert human_seconds(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_times_have_two_digits_and_the_largest_unit_that_fits(seconds, text):
     [(0, "0 B"), (99, "99 B"), (1000, "1 kB"), (12e9, "12 GB"), (2e15, "2000 TB")],
 )
 def test_sizes_have_two_digits_and_the_largest_unit_that_fits(size, text):
-    assert rounded_size(size) == text
+    assert human_bytes(size) == text

@@ -6,19 +6,19 @@ _TIMES = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)
 _SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
 
 
-def rounded_time(seconds: float) -> str:
+def human_seconds(seconds: float) -> str:
     """A time for a person to read.
 
-    >>> [rounded_time(seconds) for seconds in (0.0123, 4.26, 78.0, 10500.0, 250000.0)]
+    >>> [human_seconds(seconds) for seconds in (0.0123, 4.26, 78.0, 10500.0, 250000.0)]
     ['12 ms', '4.3 s', '1.3 min', '2.9 h', '2.9 d']
     """
     return _in_units(seconds, _TIMES)
 
 
-def rounded_size(size: float) -> str:
+def human_bytes(size: float) -> str:
     """A number of bytes for a person to read, in powers of 1000.
 
-    >>> [rounded_size(size) for size in (12, 999_999, 1.5e9, 12.3e9)]
+    >>> [human_bytes(size) for size in (12, 999_999, 1.5e9, 12.3e9)]
     ['12 B', '1 MB', '1.5 GB', '12 GB']
     """
     return _in_units(size, _SIZES)

@@ -15,7 +15,7 @@ import warnings
 
 import jax
 
-import separatrix.cli.commands
+import separatrix.cli.run
 import separatrix.report
 import separatrix.studies  # noqa: F401 - imported for the forks
 from separatrix.cli.main import main

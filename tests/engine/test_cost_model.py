@@ -16,8 +16,6 @@ from separatrix.engine.cost_model import (
     cases,
     find_cost_model,
     fit_cost_model,
-    human_bytes,
-    human_seconds,
     keep_cost_model,
 )
 
@@ -229,24 +227,3 @@ def test_calibrated_plans_say_so():
     device = Device("cpu", cost_model=dataclasses.replace(MODEL, measured=True))
     assert make_plan(sx.Sweep((TRIAL,)), device).describe()["calibrated"] is True
     assert plan_of(TRIAL).describe()["calibrated"] is False
-
-
-# Units
-
-
-def test_times_and_sizes_are_said_in_human_units():
-    assert [human_seconds(s) for s in (0.0, 59.6, 119.0, 120.0, 3599.0, 3600.0, 172800.0)] == [
-        "0.000 s",
-        "60 s",
-        "119 s",
-        "2.0 min",
-        "60 min",
-        "1.0 h",
-        "2.0 days",
-    ]
-    assert [human_bytes(b) for b in (0.0, 999.0, 1e3, 1.23e13)] == [
-        "0.000 bytes",
-        "999 bytes",
-        "1.0 kB",
-        "12 TB",
-    ]

@@ -1,6 +1,5 @@
 """Two runs compared: by their intervals, with the rule told."""
 
-import json
 import math
 
 import numpy as np
@@ -8,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_run import write_run
-from typer.testing import CliRunner
 
-from separatrix.cli.main import app
 from separatrix.errors import SeparatrixError
 from separatrix.report import compare_runs, write_evidence
 from separatrix.report.compare import Move, Quantity, expected_by_chance, rule_of
@@ -116,27 +113,6 @@ def test_what_only_one_run_has_is_told(tmp_path):
     assert found.only_b == ()
     assert found.only_a[0] == "malach.third: risk: CNN minus FCN"
     assert len(found.only_a) == 3
-
-
-def test_the_command_says_it_in_words_and_as_json(tmp_path):
-    a, b = (
-        str(write_run(tmp_path / name, change=shift(by))) for name, by in (("a", 0.0), ("b", 0.5))
-    )
-    said = CliRunner().invoke(app, ["compare", a, b])
-    assert said.exit_code == 0
-    for part in (
-        "lahoti.first",
-        "refuted",
-        "0.122 [0.105, 0.143]",
-        "2 of 10 apart: the two intervals do not overlap",
-        "1 settings differ",
-    ):
-        assert part in said.output
-    plain = json.loads(CliRunner().invoke(app, ["compare", a, b, "--json"]).output)
-    assert plain["verdicts"] == [{"id": "lahoti.first", "a": "supported", "b": "refuted"}]
-    assert [move["rule"] for move in plain["moved"]] == ["apart", "apart"]
-    same = CliRunner().invoke(app, ["compare", a, a])
-    assert "No verdict changed." in same.output
 
 
 def test_a_folder_without_claims_is_named(tmp_path):

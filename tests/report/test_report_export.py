@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_run import EVIL, write_run
-from typer.testing import CliRunner
 
-from separatrix.cli.main import app
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_figures
 from separatrix.report.latex import claims_table, latex
@@ -33,19 +31,6 @@ def test_every_figure_in_every_format_with_its_data(tmp_path):
     before = {path: path.read_bytes() for path in written}
     write_figures(run, tmp_path / "paper", "pdf,svg")
     assert {path: path.read_bytes() for path in written} == before
-
-
-def test_the_command_writes_them_beside_the_report(tmp_path):
-    run = write_run(tmp_path / "run")
-    result = CliRunner().invoke(
-        app,
-        ["report", str(run), "--figures", str(tmp_path / "paper"), "--format", "png", "--quiet"],
-    )
-    assert result.exit_code == 0, result.output
-    assert sorted(file.suffix for file in (tmp_path / "paper").iterdir()) == [".csv"] * 5 + [
-        ".png"
-    ] * 4 + [".tex"]
-    assert (run / "report" / "index.html").exists()
 
 
 @pytest.mark.parametrize("text", ["", "gif", "pdf,gif", ","])

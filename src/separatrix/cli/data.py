@@ -1,21 +1,19 @@
-"""`separatrix data`: fetch data sets, and list what is there."""
+"""`separatrix data`: download data sets, and list them."""
 
-import json as as_text
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.options import Json, Quiet
+
 app = typer.Typer(
     name="data",
-    help="Fetch and list data sets of real images.",
+    help="Download and list data sets of real images.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 
 
 @app.command("get")
@@ -24,43 +22,39 @@ def get_data(
     source: Annotated[
         str,
         typer.Option(
-            "--from", metavar="FOLDER", help="Read the files from this folder, do not fetch them."
+            "--from", metavar="FOLDER", help="Read the files in this folder; download nothing."
         ),
     ] = "",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Put a data set into the data folder, checked by SHA-256."""
+    from separatrix.cli.output import print_json
     from separatrix.data import data_folder, get
 
-    with _progress(quiet or json) as show:
-        found = get(name, source or None, show)
+    with _download_progress(quiet or json) as show:
+        images = get(name, source or None, show)
+    folder = data_folder() / images.name
     if json:
-        print(
-            as_text.dumps(
-                {
-                    "name": found.name,
-                    "digest": found.digest,
-                    "folder": str(data_folder() / found.name),
-                },
-                indent=1,
-            )
-        )
+        print_json({"name": images.name, "digest": images.digest, "folder": str(folder)})
     elif not quiet:
-        print(
-            f"{found.name}: {len(found.train_x)} training and {len(found.test_x)} test images in {data_folder() / found.name}"
-        )
+        counts = f"{len(images.train_x)} training and {len(images.test_x)} test images"
+        print(f"{images.name}: {counts} in {folder}")
 
 
 @app.command("list")
 def list_data(json: Json = False) -> None:
-    """List data sets: which are here, which can be fetched."""
+    """List the data sets: embedded, downloaded ("here") or absent."""
+    from separatrix.cli.output import print_json
+    from separatrix.units import human_bytes
+
     rows = listing()
     if json:
-        print(as_text.dumps(rows, indent=1))
+        print_json(rows)
         return
     for row in rows:
-        print(f"{row['name']:22}{row['status']:10}{row['bytes'] / 2**20:8.1f} MiB  {row['title']}")
+        size = human_bytes(row["bytes"])
+        print(f"{row['name']:22}{row['status']:10}{size:>8}  {row['title']}")
 
 
 def listing() -> list[dict[str, Any]]:
@@ -71,53 +65,35 @@ def listing() -> list[dict[str, Any]]:
     """
     from separatrix.data import CATALOGUE, EMBEDDED, available, load
 
-    there = available()
-    rows: list[dict[str, Any]] = []
+    def row(name: str, status: str, size: int, digest: str, title: str) -> dict[str, Any]:
+        return {"name": name, "status": status, "bytes": size, "digest": digest, "title": title}
+
+    downloaded = available()
+    rows = []
     for name, title in EMBEDDED.items():
-        found = load(name)
-        size = (
-            found.train_x.nbytes + found.train_y.nbytes + found.test_x.nbytes + found.test_y.nbytes
-        )
-        rows.append(
-            {
-                "name": name,
-                "status": "embedded",
-                "bytes": size,
-                "digest": found.digest,
-                "title": title,
-            }
-        )
+        images = load(name)
+        arrays = (images.train_x, images.train_y, images.test_x, images.test_y)
+        size = sum(array.nbytes for array in arrays)
+        rows.append(row(name, "embedded", size, images.digest, title))
     for entry in CATALOGUE.values():
-        status = "here" if entry.name in there else "absent"
-        rows.append(
-            {
-                "name": entry.name,
-                "status": status,
-                "bytes": entry.bytes,
-                "digest": entry.digest,
-                "title": entry.title,
-            }
-        )
+        status = "here" if entry.name in downloaded else "absent"
+        rows.append(row(entry.name, status, entry.bytes, entry.digest, entry.title))
     return rows
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
+def _download_progress(quiet: bool) -> Iterator[Any]:
     """A function that shows bytes on a terminal's standard error, or None."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
-        Progress,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
 
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
+    from separatrix.cli.output import progress_display
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -125,12 +101,15 @@ def _progress(quiet: bool) -> Iterator[Any]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        shown: dict[str, Any] = {}
+    with progress_display(quiet, columns) as display:
+        if display is None:
+            yield None
+            return
+        tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
-            if what not in shown:
-                shown[what] = bar.add_task(what, total=total or None)
-            bar.update(shown[what], completed=done, total=total or None)
+            if what not in tasks:
+                tasks[what] = display.add_task(what, total=total or None)
+            display.update(tasks[what], completed=done, total=total or None)
 
         yield show

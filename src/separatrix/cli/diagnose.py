@@ -1,6 +1,5 @@
-"""`separatrix diagnose`: would locality and weight sharing pay on these data?"""
+"""`separatrix diagnose`: would locality and weight sharing pay on a data set?"""
 
-import json as json_
 import shlex
 import sys
 from pathlib import Path
@@ -8,12 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.options import Json, Quiet, Seed
+
 
 def diagnose(
     data: Annotated[
         str,
         typer.Argument(
-            help="A file (.npz, .npy, .csv, .parquet, idx), a folder of pictures, or a name such as mnist. [default: digits]"
+            help="A file (.npz, .npy, .csv, .parquet, idx), a folder of images, or a name such as "
+            "mnist. [default: digits]"
         ),
     ] = "digits",
     label: Annotated[
@@ -27,49 +29,44 @@ def diagnose(
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="How long to work, as in 60s or 2m; more time tightens the intervals.",
+            help="The time to use, as in 60s or 2m; more time narrows the intervals.",
         ),
     ] = "55s",
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", min=0, max=10**6, help="Another seed gives other splits and networks."
-        ),
-    ] = 0,
+    seed: Seed = 0,
     field: Annotated[
-        int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")
+        int, typer.Option("--field", min=0, help="Side of the windows in pixels; 0 tries several.")
     ] = 0,
     margin: Annotated[
         float,
-        typer.Option("--margin", help="The smallest gain that counts, in points of a hundred."),
+        typer.Option("--margin", help="The smallest gain that counts, in percentage points."),
     ] = 1.0,
     out: Annotated[
         str,
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Where results go; the same folder resumes. [default: results/diagnose-DATA]",
+            help="The folder for results; the same folder resumes. "
+            "[default: results/diagnose-DATA]",
         ),
     ] = "",
     export: Annotated[
         str,
         typer.Option(
-            "--export", metavar="FILE", help="Write the recommended network as Equinox code."
+            "--export", metavar="FILE", help="Write the recommended network here, as Equinox code."
         ),
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print the diagnosis as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
     workers: Annotated[
-        int, typer.Option("--workers", min=-1, help="Threads; -1 is one a core.")
+        int, typer.Option("--workers", min=-1, help="Number of threads; -1 uses one per core.")
     ] = -1,
 ) -> None:
-    """Say whether local windows and shared weights would pay on labelled data, with intervals and
-    reasons.
-    """
+    """Measure whether local windows and shared weights pay on labelled data, and say why."""
     import time
 
     begin = time.monotonic()
-    from separatrix.cli.commands import progress_bar, seconds_from
+    from separatrix.cli.options import seconds_from
+    from separatrix.cli.output import print_json, progress_bar
     from separatrix.data.labelled import read_labelled
     from separatrix.diagnosis import Settings
     from separatrix.diagnosis.api import conclude
@@ -82,13 +79,13 @@ def diagnose(
     from separatrix.files import explain_os_errors
     from separatrix.report import write_report
 
-    check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in points, as it was given
+    check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in percentage points
     settings = Settings(
         seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100
     )
-    _writable(export)
+    _check_export(export)
     rows = read_labelled(data, label=label or None)
-    if field:  # what cannot work should fail before anything is written
+    if field:  # a field that does not fit fails here, before anything is written
         sight(rows.shape, field)
     folder = Path(out or f"results/diagnose-{_slug(Path(data).stem or 'data')}")
     command = shlex.join(["separatrix", *sys.argv[1:]])
@@ -97,44 +94,46 @@ def diagnose(
         Lab(folder, None if workers < 0 else workers, progress=show, command=command) as lab,
     ):
         bench = Bench(rows, settings, lab, begin)
-        found = conclude(bench)
-        write_outcome(bench, found, command)
+        diagnosis = conclude(bench)
+        write_outcome(bench, diagnosis, command)
     page = write_report(folder)
     if export:
         with explain_os_errors(f"write {export}"):
-            Path(export).write_text(export_code(bench, found), encoding="utf-8")
+            Path(export).write_text(export_code(bench, diagnosis), encoding="utf-8")
     if json:
-        print(json_.dumps(found.plain(), indent=1, ensure_ascii=False, allow_nan=False))
+        print_json(diagnosis.plain())
         return
-    for line in summary(found):
+    for line in summary(diagnosis):
         print(line)
     if export:
         print(f"network: {export}")
     print(f"report: {page}")
 
 
-def summary(found: Any) -> list[str]:
+def summary(diagnosis: Any) -> list[str]:
     """A diagnosis in at most 13 lines.
 
     >>> from separatrix.diagnosis import Diagnosis, Gain
-    >>> none = Gain("locality", "a", "b", None, (), "cannot tell")
-    >>> about = {"rows": 9, "shape": [3], "ladder": [4], "unit": "accuracy", "runs": 0, "seconds": 0.1, "margin": 0.015}
-    >>> summary(Diagnosis("x", "cannot tell", ("no time",), none, none, None, 3, {}, {}, {}, {}, about, ()))[0]
+    >>> gain = Gain("locality", "a", "b", None, (), "cannot tell")
+    >>> about = {"ladder": [4], "unit": "accuracy", "runs": 0, "seconds": 0.1}
+    >>> rest = (gain, gain, None, 3, {}, {}, {}, {}, about, ())
+    >>> summary(Diagnosis("x", "cannot tell", ("no time",), *rest))[0]
     'x: cannot tell'
     """
     from separatrix.diagnosis.explain import points
 
-    about = found.about
-    lines = [f"{found.name}: {found.verdict}"]
-    lines += [f"  {reason}" for reason in found.reasons[:5]]
-    if found.labels_saved is not None:
-        saved = found.labels_saved
+    about = diagnosis.about
+    lines = [f"{diagnosis.name}: {diagnosis.verdict}"]
+    lines += [f"  {reason}" for reason in diagnosis.reasons[:5]]
+    if diagnosis.labels_saved is not None:
+        saved = diagnosis.labels_saved
         lines.append(
-            f"labels saved, {saved.network} against {saved.against} at {100 * saved.target:.1f} %: {saved} times fewer"
+            f"labels saved, {saved.network} against {saved.against} at "
+            f"{100 * saved.target:.1f} %: {saved} times fewer"
         )
     top = {
         arm: points(curve[-1][1])
-        for arm, curve in found.accuracy.items()
+        for arm, curve in diagnosis.accuracy.items()
         if curve and "," not in arm
     }
     if top:
@@ -142,24 +141,27 @@ def summary(found: Any) -> list[str]:
             f"{about['unit']} in % at {about['ladder'][-1]} labels: "
             + ", ".join(f"{arm} {text}" for arm, text in top.items())
         )
-    if found.baselines:
+    if diagnosis.baselines:
         lines.append(
             "baselines: "
-            + ", ".join(f"{name} {100 * i.estimate:.1f}" for name, i in found.baselines.items())
+            + ", ".join(
+                f"{name} {100 * mean.estimate:.1f}" for name, mean in diagnosis.baselines.items()
+            )
         )
     lines.append(
-        f"receptive field {found.receptive_field} of {tuple(found.fields) or 'one'}; {about['runs']} runs in {about['seconds']:g} s; 95 % intervals"
+        f"receptive field {diagnosis.receptive_field} of {tuple(diagnosis.fields) or 'one'}; "
+        f"{about['runs']} runs in {about['seconds']:g} s; 95 % intervals"
     )
-    if explained := found.explanations.line():
-        lines.append(explained)
+    if explanation := diagnosis.explanations.line():
+        lines.append(explanation)
     lines += [
-        f"{note.severity}: {note.message}" for note in found.notes if note.severity != "info"
+        f"{note.severity}: {note.message}" for note in diagnosis.notes if note.severity != "info"
     ][:2]
     return lines
 
 
-def _writable(export: str) -> None:
-    """A minute of work should not end with a file that cannot be written."""
+def _check_export(export: str) -> None:
+    """Raise before a minute of work if the file of --export cannot be written."""
     from separatrix.errors import SeparatrixError
 
     if export and not Path(export).parent.is_dir():

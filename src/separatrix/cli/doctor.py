@@ -3,7 +3,6 @@
 """
 
 import dataclasses
-import json
 import os
 import platform
 import tempfile
@@ -80,11 +79,12 @@ def examine() -> dict[str, Any]:
 
 def doctor(as_json: bool) -> None:
     """Print what `examine` finds; a problem ends the command with status 1."""
+    from separatrix.cli.output import print_json
     from separatrix.errors import SeparatrixError
 
     facts = examine()
     if as_json:
-        print(json.dumps(facts, indent=1))
+        print_json(facts)
     else:
         for name, fact in facts.items():
             if name == "versions":
@@ -99,10 +99,9 @@ def doctor(as_json: bool) -> None:
 
 def calibrate(as_json: bool, workers: int | None) -> None:
     """Measure this machine, keep the cost model for estimates, and show what it predicts."""
-    from rich.table import Table
-
-    from separatrix.cli.commands import terminal
-    from separatrix.engine import cost_model, find_device, human_seconds
+    from separatrix.cli.output import plain_table, print_json, terminal
+    from separatrix.engine import cost_model, find_device
+    from separatrix.units import human_seconds
 
     device = find_device(workers)
     model, times = cost_model.calibrate(device.platform, device.workers)
@@ -114,15 +113,14 @@ def calibrate(as_json: bool, workers: int | None) -> None:
             "times": [case._asdict() for case in times],
             "file": str(file),
         }
-        print(json.dumps(facts, indent=1))
+        print_json(facts)
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("case", "seconds", "predicted", "compiling", "predicted"):
-        table.add_column(column, justify="left" if column == "case" else "right")
+    columns = ("seconds", "predicted", "compiling", "predicted")
+    table = plain_table("case", *columns, right=columns)
     for case in times:
         predicted = model.call(case.flops, case.steps)
         seconds = (case.running, predicted, case.compiling, model.per_program)
-        table.add_row(case.kind, *(human_seconds(each) for each in seconds))
+        table.add_row(case.kind, *(human_seconds(time) for time in seconds))
     terminal().print(table)
     plural = "s" if device.workers > 1 else ""
     print(

@@ -1,32 +1,30 @@
-"""`separatrix geometry`: the geometry of an image collection's patches, scheme by scheme."""
+"""`separatrix geometry`: the geometry of the patches of images, scheme by scheme."""
 
-import json as as_text
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from separatrix.errors import SeparatrixError, UnknownNameError, check_integer
+from separatrix.cli.options import Json
+from separatrix.errors import UnknownNameError, check_integer
 
 
 def geometry(
     images: Annotated[
         str,
         typer.Argument(
-            help="An .npy or .npz file, a folder of pictures, `embedded`, or a data set such as cifar10."
+            help="An .npy or .npz file, a folder of images, `embedded`, or a data set (cifar10)."
         ),
     ],
     out: Annotated[
         str,
         typer.Option(
-            "--out", metavar="DIR", help="Write the figures and a picture of example patches here."
+            "--out", metavar="DIR", help="Write figures and example patches into this folder."
         ),
     ] = "",
     schemes: Annotated[
         str,
-        typer.Option(
-            "--schemes", metavar="A,B", help="Only these schemes, by name. [default: all]"
-        ),
+        typer.Option("--schemes", metavar="A,B", help="The patch schemes. [default: all]"),
     ] = "",
     side: Annotated[int, typer.Option("--side", help="Side of a patch, in pixels.")] = 4,
     points: Annotated[
@@ -37,38 +35,36 @@ def geometry(
     ] = 500,
     seeds: Annotated[
         int,
-        typer.Option(
-            "--seeds", help="Repetitions, each with other images, patches and directions."
-        ),
+        typer.Option("--seeds", help="Repetitions with different images, patches and directions."),
     ] = 5,
     most: Annotated[int, typer.Option("--images", help="Use at most this many images.")] = 4000,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Measure how low-dimensional and how central the patches of images are: PCA elbow at 90 % and
-    Tukey depth area.
-    """
-    found = measure(images, schemes, side, points, directions, seeds, most)
+    """Measure the dimension (PCA elbow at 90 %) and the Tukey depth of the patches of images."""
+    from separatrix.cli.output import plain_table, print_json, terminal
+
+    result = measure(images, schemes, side, points, directions, seeds, most)
     if out:
-        found["files"] = [
-            str(file) for file in write_pictures(found, images, Path(out), side, most)
-        ]
+        files = write_figures(result, images, Path(out), side, most)
+        result["files"] = [str(file) for file in files]
     if json:
-        print(as_text.dumps(found, indent=1))
+        print_json(result)
         return
     print(
-        f"{found['images']} images, {found['what']}; patches of {side} x {side} pixels; 95 % intervals over {seeds} seeds"
+        f"{result['images']} images, {result['what']}; patches of {side} x {side} pixels; "
+        f"95 % intervals over {seeds} seeds"
     )
-    print(f"{'scheme':18}{'dims':>6}{'points':>8}   {'PCA elbow (90 %)':24}{'depth area':24}")
-    for row in found["schemes"]:
-        cells = [
-            f"{row[name][0]:.4g} [{row[name][1]:.4g}, {row[name][2]:.4g}]"
-            for name in ("elbow", "area")
+    columns = ("scheme", "dims", "points", "PCA elbow (90 %)", "depth area")
+    table = plain_table(*columns, right=("dims", "points"))
+    for row in result["schemes"]:
+        intervals = [
+            f"{estimate:.4g} [{low:.4g}, {high:.4g}]"
+            for estimate, low, high in (row["elbow"], row["area"])
         ]
-        print(
-            f"{row['scheme']:18}{row['dimensions']:>6}{row['points']:>8}   {cells[0]:24}{cells[1]:24}"
-        )
-    print(found["note"])
-    for file in found.get("files", []):
+        table.add_row(row["scheme"], str(row["dimensions"]), str(row["points"]), *intervals)
+    terminal().print(table, markup=False)
+    print(result["note"])
+    for file in result.get("files", []):
         print(f"wrote {file}")
 
 
@@ -83,8 +79,8 @@ def measure(
 ) -> dict[str, Any]:
     """The survey as plain values, with intervals over seeds.
 
-    >>> found = measure("embedded", "conv,whole image", points=50, directions=20, seeds=2, most=200)
-    >>> [row["scheme"] for row in found["schemes"]]
+    >>> few = {"points": 50, "directions": 20, "seeds": 2, "most": 200}
+    >>> [row["scheme"] for row in measure("embedded", "conv,whole image", **few)["schemes"]]
     ['conv', 'whole image']
     """
     from separatrix.geometry import SCHEMES, read_images, survey
@@ -99,20 +95,21 @@ def measure(
     stack, what = read_images(images)
     stack = stack[:most]
     rows = []
-    for each in survey(stack, names, side, points, directions, range(seeds)):
+    for geometry in survey(stack, names, side, points, directions, range(seeds)):
         row: dict[str, Any] = {
-            "scheme": each.scheme,
-            "dimensions": each.span,
-            "points": each.points,
-            "directions": each.directions,
+            "scheme": geometry.scheme,
+            "dimensions": geometry.span,
+            "points": geometry.points,
+            "directions": geometry.directions,
         }
-        for name, values in (("elbow", each.elbows), ("area", each.areas)):
-            found = mean_interval(values)
-            row[name] = [round(number, 6) for number in (found.estimate, found.low, found.high)]
+        for name, values in (("elbow", geometry.elbows), ("area", geometry.areas)):
+            mean = mean_interval(values)
+            row[name] = [round(number, 6) for number in (mean.estimate, mean.low, mean.high)]
         rows.append(row)
     note = (
-        f"The depth is the least over {directions} random directions, an upper bound of the true depth that falls as directions are added: "
-        "compare areas only at equal points and directions."
+        f"The depth is the minimum over {directions} random directions. It is an upper bound of "
+        "the true depth and falls as directions are added: compare areas only at equal numbers of "
+        "points and directions."
     )
     return {
         "what": what,
@@ -124,56 +121,45 @@ def measure(
     }
 
 
-def write_pictures(
-    found: dict[str, Any], images: str, folder: Path, side: int, most: int
+def write_figures(
+    result: dict[str, Any], images: str, folder: Path, side: int, most: int
 ) -> list[Path]:
-    """The two figures and a picture of example patches, as files.
+    """Write two figures and a picture of example patches.
 
     >>> import tempfile
-    >>> found = measure("embedded", "conv", points=20, directions=5, seeds=2, most=50)
-    >>> [file.name for file in write_pictures(found, "embedded", Path(tempfile.mkdtemp()), 4, 50)]
+    >>> result = measure("embedded", "conv", points=20, directions=5, seeds=2, most=50)
+    >>> files = write_figures(result, "embedded", Path(tempfile.mkdtemp()), 4, 50)
+    >>> [file.name for file in files]
     ['elbow.png', 'area.png', 'patches.png']
     """
+    from separatrix.files import explain_os_errors
     from separatrix.geometry import read_images
     from separatrix.report import save
     from separatrix.studies import Axis, Figure, Series
 
-    try:
+    with explain_os_errors(f"write to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SeparatrixError(f"cannot write to {folder}: {error.strerror}") from None
-    names = tuple(row["scheme"] for row in found["schemes"])
-    written = []
-    for name, label in (
-        ("elbow", "directions for 90 % of the variance"),
-        ("area", "area under the depth curve"),
-    ):
-        middle, low, high = (
-            tuple(row[name][place] for row in found["schemes"]) for place in range(3)
-        )
-        series = Series(found["what"], names, middle, low, high)
-        written.append(
-            save(
-                Figure(
-                    name,
-                    f"Patches of {found['what']}",
-                    Axis(""),
-                    Axis(label, log=name == "elbow"),
-                    (series,),
-                ),
-                folder / f"{name}.png",
-            )
-        )
-    return [
-        *written,
-        draw_examples(read_images(images)[0][:most], names, side, folder / "patches.png"),
-    ]
+    names = tuple(row["scheme"] for row in result["schemes"])
+    labels = {
+        "elbow": "directions for 90 % of the variance",
+        "area": "area under the depth curve",
+    }
+    files = []
+    for name, label in labels.items():
+        estimates, low, high = zip(*(row[name] for row in result["schemes"]))
+        series = Series(result["what"], names, estimates, low, high)
+        title, y = f"Patches of {result['what']}", Axis(label, log=name == "elbow")
+        figure = Figure(name, title, Axis(""), y, (series,))
+        files.append(save(figure, folder / f"{name}.png"))
+    stack = read_images(images)[0][:most]
+    return [*files, draw_examples(stack, names, side, folder / "patches.png")]
 
 
 def draw_examples(images: Any, schemes: tuple[str, ...], side: int, path: Path) -> Path:
-    """A picture with one row of example patches a scheme, all from one image."""
+    """Draw one row of example patches per scheme, all from one image."""
     from matplotlib.figure import Figure as Canvas
 
+    from separatrix.files import explain_os_errors
     from separatrix.geometry import mosaic
 
     canvas = Canvas(figsize=(7.0, 0.45 * len(schemes) + 0.3))
@@ -186,8 +172,6 @@ def draw_examples(images: Any, schemes: tuple[str, ...], side: int, path: Path) 
         )
         axes.set_axis_off()
         axes.text(-0.01, 0.5, scheme, transform=axes.transAxes, ha="right", va="center", fontsize=8)
-    try:
+    with explain_os_errors(f"write {path}"):
         canvas.savefig(path, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise SeparatrixError(f"cannot write {path}: {error.strerror}") from None
     return path

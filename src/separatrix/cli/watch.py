@@ -1,35 +1,42 @@
-"""`separatrix watch`: a run going on, seen from another terminal."""
+"""`separatrix watch` and `separatrix serve`: a run while it goes on, in a terminal or a browser."""
 
-import json as json_
+import signal
+import sys
 import time
-from typing import Annotated, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-MOST = 12  # effects of finished studies
-MOST_SEARCHES = 24  # thresholds; those whose search goes on come first
+from separatrix.cli.options import Folder, Json
+
+if TYPE_CHECKING:
+    from separatrix.report.live import Snapshot, ThresholdSearch
+
+MOST_EFFECTS = 12  # per finished study
+MOST_SEARCHES = 24  # thresholds; those that are still searched come first
 
 
 def watch(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="The --out folder of the run.")],
-    once: Annotated[bool, typer.Option("--once", help="Print what there is and stop.")] = False,
+    folder: Folder,
+    once: Annotated[bool, typer.Option("--once", help="Print the current state and stop.")] = False,
     every: Annotated[
-        float, typer.Option("--every", min=0.2, max=3600.0, help="Seconds between two looks.")
+        float, typer.Option("--every", min=0.2, max=3600.0, help="Seconds between two updates.")
     ] = 2.0,
-    json: Annotated[bool, typer.Option("--json", help="Print one look as JSON and stop.")] = False,
+    json: Json = False,
 ) -> None:
-    """Show the progress of a run: trials, rates, verdicts and effects as they come.
+    """Show the progress of a run: trials, rates, verdicts and effects.
 
-    Reads only; Ctrl-C ends it.
+    Nothing is written; Ctrl-C ends it. With --json, the state is printed once.
     """
     from rich.live import Live
 
-    from separatrix.cli.commands import terminal
-    from separatrix.report.live import Watcher
+    from separatrix.cli.output import print_json, terminal
+    from separatrix.report import Watcher
 
     watcher = Watcher(folder)
     if json:
-        print(json_.dumps(watcher.look().plain(), indent=1, ensure_ascii=False))
+        print_json(watcher.look().plain())
         return
     console = terminal()
     if once or not console.is_terminal:
@@ -44,88 +51,100 @@ def watch(
             return
 
 
-def _view(seen: Any, folder: str) -> Any:
+def serve(
+    folder: Folder,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port; 0 uses a free one.")
+    ] = 0,
+) -> None:
+    """Show the progress of a run as a page that refreshes itself, on this machine only.
+
+    Nothing is written; Ctrl-C ends it.
+    """
+    from separatrix.report.server import LiveServer
+
+    with LiveServer(folder, port) as server:
+        print(server.url, flush=True)
+        print("Ctrl-C ends it.", file=sys.stderr)
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            raise KeyboardInterrupt
+
+        previous = signal.signal(signal.SIGTERM, stop)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            print("ended", file=sys.stderr)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _view(snapshot: "Snapshot", folder: str) -> Any:
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    from separatrix.cli.commands import COLOURS
+    from separatrix.cli.output import plain_table, verdict_text
     from separatrix.report.numbers import duration, number
 
-    idle = "no chunk yet" if seen.idle is None else f"last chunk {duration(seen.idle)} ago"
-    lines: list[Any] = [
+    if snapshot.idle is None:
+        idle = "no chunk yet"
+    else:
+        idle = f"last chunk {duration(snapshot.idle)} ago"
+    parts: list[Any] = [
         Text(
-            f"{folder}: {number(seen.trials)} trials in {number(len(seen.parts))} chunks, {seen.rate:.1f} a second, {idle}"
+            f"{folder}: {number(snapshot.trials)} trials in {number(len(snapshot.parts))} chunks, "
+            f"{snapshot.rate:.1f} per second, {idle}"
         ),
         Text(
-            f"{number(seen.calculations)} other calculations; runs of this folder that have ended: {number(len(seen.runs))}"
+            f"{number(snapshot.calculations)} other calculations; finished runs of this folder: "
+            f"{number(len(snapshot.runs))}"
         ),
     ]
-    if seen.unreadable:
-        lines.append(
-            Text(
-                f"{seen.unreadable} chunks cannot be read; the next run computes them anew",
-                style="yellow",
-            )
-        )
-    going = seen.progress
-    if not going.ended and going.study:
-        sweep = (
-            f": {going.what}, {number(going.done)} of {number(going.total)} trials"
-            if going.what
-            else ""
-        )
-        lines.append(Text(f"now {going.study}{sweep}"))
-    if going.searches:
-        lines += [Text(""), _searches(going.searches)]
-    if seen.kinds:
-        table = Table(box=None, pad_edge=False)
-        for column in ("task", "network", "trials", "ended"):
-            table.add_column(column, justify="right" if column == "trials" else "left")
-        for task, network, count, ends in seen.kinds:
-            told = ", ".join(
-                f"{number(some)} {status}"
-                for status, some in sorted(ends.items(), key=lambda item: -item[1])
-            )
-            table.add_row(Text(task), Text(network), number(count), Text(told))
-        lines += [Text(""), table]
-    for study in seen.studies:
-        name, verdicts, effects = study.name, study.verdicts, study.effects
-        head = Text(f"\n{name}: ")
-        for place, (verdict, count) in enumerate(verdicts.items()):
-            head.append(f"{', ' if place else ''}{count} ").append(
-                verdict, style=COLOURS.get(verdict, "")
-            )
-        lines.append(head)
-        table = Table(box=None, pad_edge=False, show_header=False)
-        for claim, quantity, effect in effects[:MOST]:
-            table.add_row(Text(claim), Text(quantity), Text(effect))
-        lines.append(table)
-        if len(effects) > MOST:
-            lines.append(Text(f"and {len(effects) - MOST} more claims"))
-    return Group(*lines)
+    if snapshot.unreadable:
+        sentence = f"{snapshot.unreadable} chunks cannot be read; the next run computes them again"
+        parts.append(Text(sentence, style="yellow"))
+    progress = snapshot.progress
+    if not progress.ended and progress.study:
+        sweep = f"{progress.what}, {number(progress.done)} of {number(progress.total)} trials"
+        parts.append(Text(f"now {progress.study}" + (f": {sweep}" if progress.what else "")))
+    if progress.searches:
+        parts += [Text(""), _searches(progress.searches)]
+    if snapshot.kinds:
+        table = plain_table("task", "network", "trials", "ended", right=("trials",))
+        for task, network, count, by_status in snapshot.kinds:
+            statuses = sorted(by_status.items(), key=lambda item: -item[1])
+            ended = ", ".join(f"{number(count)} {status}" for status, count in statuses)
+            table.add_row(Text(task), Text(network), number(count), Text(ended))
+        parts += [Text(""), table]
+    for study in snapshot.studies:
+        head = Text(f"\n{study.name}: ")
+        for index, (verdict, count) in enumerate(study.verdicts.items()):
+            head.append(f"{', ' if index else ''}{count} ").append_text(verdict_text(verdict))
+        parts.append(head)
+        table = plain_table("claim", "quantity", "effect", show_header=False)
+        for texts in study.effects[:MOST_EFFECTS]:
+            table.add_row(*(Text(text) for text in texts))
+        parts.append(table)
+        if len(study.effects) > MOST_EFFECTS:
+            parts.append(Text(f"and {len(study.effects) - MOST_EFFECTS} more claims"))
+    return Group(*parts)
 
 
-def _searches(found: Any) -> Any:
+def _searches(searches: "tuple[ThresholdSearch, ...]") -> Any:
     """Thresholds with their intervals so far."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
+    from separatrix.cli.output import plain_table
     from separatrix.report.numbers import number
 
-    table = Table(box=None, pad_edge=False)
-    for column in ("threshold of", "cell", "so far", "trials", "search"):
-        table.add_column(column, justify="right" if column == "trials" else "left")
-    shown = sorted(found, key=lambda each: each.settled)[:MOST_SEARCHES]
-    for each in shown:
-        name = f"{each.study}: {each.what}" if each.study else each.what
-        table.add_row(
-            Text(name),
-            Text(each.cell),
-            Text(each.text),
-            number(each.trials),
-            Text("ended" if each.settled else "goes on"),
-        )
-    more = len(found) - len(shown)
+    columns = ("threshold of", "cell", "so far", "trials", "search")
+    table = plain_table(*columns, right=("trials",))
+    first = sorted(searches, key=lambda search: search.settled)[:MOST_SEARCHES]
+    for search in first:
+        name = f"{search.study}: {search.what}" if search.study else search.what
+        state = "ended" if search.settled else "goes on"
+        texts = (Text(name), Text(search.cell), Text(search.text))
+        table.add_row(*texts, number(search.trials), Text(state))
+    more = len(searches) - len(first)
     return Group(table, Text(f"and {more} more thresholds")) if more else table

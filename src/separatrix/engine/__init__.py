@@ -1,6 +1,6 @@
 """The engine: runs sweeps and remembers what they gave."""
 
-from separatrix.engine.cost_model import CostModel, human_bytes, human_seconds
+from separatrix.engine.cost_model import CostModel
 from separatrix.engine.execute.dask import Cluster, DaskRunner
 from separatrix.engine.frames import Cost, Rounding, cost_of, frame_of, structure
 from separatrix.engine.lab import Lab, find_device, read_manifest
@@ -40,8 +40,6 @@ __all__ = [
     "cost_of",
     "find_device",
     "frame_of",
-    "human_bytes",
-    "human_seconds",
     "make_plan",
     "read_manifest",
     "run_trial",

@@ -277,35 +277,6 @@ def calibrate(kind: str, workers: int) -> tuple[CostModel, list[CaseTime]]:
     return fit_cost_model(times, 2 * importing + beside), times
 
 
-def human_seconds(seconds: float) -> str:
-    """A time as people say it, to two digits.
-
-    >>> [human_seconds(s) for s in (0.0312, 7.46, 75.2, 10500.0, 200000.0)]
-    ['0.031 s', '7.5 s', '75 s', '2.9 h', '2.3 days']
-    """
-    for unit, size, least in (("days", 86400.0, 2.0), ("h", 3600.0, 1.0), ("min", 60.0, 2.0)):
-        if seconds >= least * size:
-            return f"{_two_digits(seconds / size)} {unit}"
-    return f"{_two_digits(seconds)} s"
-
-
-def human_bytes(count: float) -> str:
-    """An amount of memory as people say it, to two digits and in powers of 1000.
-
-    >>> [human_bytes(b) for b in (12.0, 3.46e6, 1.2e10)]
-    ['12 bytes', '3.5 MB', '12 GB']
-    """
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{_two_digits(count / size)} {unit}"
-    return f"{_two_digits(count)} bytes"
-
-
-def _two_digits(value: float) -> str:
-    digits = 0 if value >= 10 else 1 if value >= 1 else 3
-    return f"{value:.{digits}f}"
-
-
 def main() -> None:
     """Time the cases in this process, as a worker would run them, and print JSON."""
     from separatrix.engine.execute.worker import use_one_core

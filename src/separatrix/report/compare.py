@@ -81,7 +81,7 @@ class Comparison:
     only_b: tuple[str, ...]
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[Rule, int]:
         """The number of numbers under each rule."""
         return {rule: sum(move.rule == rule for move in self.numbers) for rule in RULES}
 

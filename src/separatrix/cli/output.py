@@ -1,0 +1,132 @@
+"""What commands print: tables and JSON on standard output, progress and notes on standard error."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
+
+
+def terminal(stderr: bool = False) -> Console:
+    """A console without colours where NO_COLOR is set, and with wide lines where it is a pipe.
+
+    >>> terminal(stderr=True).stderr
+    True
+    """
+    # NO_COLOR alone would leave bold headings, which are escape codes too.
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(stderr=stderr, highlight=False, color_system=colours)
+    if not console.is_terminal:
+        console.width = 160
+    return console
+
+
+def print_json(value: Any) -> None:
+    """Print plain values as JSON on standard output.
+
+    >>> print_json({"seeds": [1, 2]})
+    {
+     "seeds": [
+      1,
+      2
+     ]
+    }
+    """
+    print(json.dumps(value, indent=1))
+
+
+def plain_table(*columns: str, right: Sequence[str] = (), **options: Any) -> Table:
+    """An empty table without lines; the columns named in `right` are aligned to the right.
+
+    >>> [column.justify for column in plain_table("study", "trials", right=("trials",)).columns]
+    ['left', 'right']
+    """
+    table = Table(box=None, pad_edge=False, **options)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return table
+
+
+def verdict_text(verdict: str) -> Text:
+    """A verdict in its colour.
+
+    >>> verdict_text("supported").style
+    'green'
+    """
+    return Text(verdict, style=COLOURS.get(verdict, ""))
+
+
+def print_claims(claims: list[dict[str, Any]]) -> None:
+    """Print the claims as a table."""
+    from separatrix.report import summary_rows
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("claim", overflow="fold", min_width=24)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("evidence (95 % interval)", overflow="fold", ratio=1)
+    table.add_column("conditions", overflow="fold")
+    for row in summary_rows(claims):
+        texts = (Text(row["effect"]), Text(row["conditions"]))
+        table.add_row(Text(row["id"]), verdict_text(row["verdict"]), *texts)
+    terminal().print(table)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Any]:
+    """A function that shows progress on a terminal's standard error; None where there is none.
+
+    The function takes a description, the number of finished items and the number of all items.
+
+    >>> with progress_bar(quiet=True) as show:
+    ...     show is None
+    True
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with progress_display(quiet, columns) as display:
+        if display is None:
+            yield None
+            return
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = display.add_task(what, total=total, rate="", completed=done)
+            task = display.tasks[display.task_ids.index(tasks[what])]
+            rate = f"{task.speed:.1f}/s" if task.speed else "compiling…" if done == 0 else ""
+            display.update(tasks[what], completed=done, total=total, rate=rate)
+
+        yield show
+
+
+@contextmanager
+def progress_display(quiet: bool, columns: tuple[ProgressColumn, ...]) -> Iterator[Progress | None]:
+    """A display of progress on standard error, removed at the end; None unless on a terminal."""
+    console = terminal(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(*columns, console=console, transient=True) as display:
+        yield display

@@ -1,0 +1,205 @@
+"""`separatrix list`, `run` and `verify`: studies, their plans and their verdicts."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from separatrix.cli.options import Json, RunOptions, seconds_from, takes
+from separatrix.errors import SeparatrixError, check_choice
+
+if TYPE_CHECKING:
+    from separatrix.engine import Cluster, Plan, Shard
+
+# Seconds between the end of the last trial's time and the end of the command: a chunk that still
+# runs and its program, conclusions, the report.
+ENDING = 6.0
+
+
+def list_studies(json: Json = False) -> None:
+    """List the studies and their claims."""
+    import dataclasses
+
+    from separatrix.cli.output import plain_table, print_json, terminal
+    from separatrix.studies import STUDIES
+
+    if json:
+        studies = [
+            {
+                "name": study.name,
+                "title": study.title,
+                "summary": study.summary,
+                "claims": [dataclasses.asdict(claim) for claim in study.claims],
+            }
+            for study in STUDIES.values()
+        ]
+        print_json(studies)
+        return
+    table = plain_table("study", "claims", "what it does")
+    for study in STUDIES.values():
+        table.add_row(study.name, str(len(study.claims)), study.summary)
+    terminal().print(table)
+
+
+@takes(RunOptions)
+def run(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="A study that `separatrix list` names.")
+    ],
+    options: RunOptions,
+) -> None:
+    """Run one study."""
+    run_studies([study], study, options)
+
+
+@takes(RunOptions)
+def verify(options: RunOptions) -> None:
+    """Run every study and print the verdict on every claim."""
+    from separatrix.studies import STUDIES
+
+    run_studies(list(STUDIES), "verify", options)
+
+
+def run_studies(names: list[str], title: str, options: RunOptions) -> None:
+    """Run studies, write results and report, print the verdicts."""
+    from separatrix.cli.output import print_claims, print_json, progress_bar, terminal
+    from separatrix.engine import Lab
+    from separatrix.studies import jobs, plan_jobs, run_jobs, run_shard
+
+    run = jobs(names, options.scale, options.seed, options.changes)
+    folder = Path(options.out or f"results/{title}-{options.scale}")
+    budget = seconds_for_trials(seconds_from(options.budget))
+    workers = None if options.workers < 0 else options.workers
+    cluster, shard = cluster_of(options), shard_of(options)
+    command = shlex.join(["separatrix", *sys.argv[1:]])
+    if options.dry_run:
+        existing = folder if os.path.exists(folder) else None
+        print_plans(plan_jobs(run, Lab(existing, workers=workers)), options.json)
+        return
+    settings = {"scale": options.scale, "seed": options.seed, "changes": options.changes}
+    with (
+        progress_bar(options.quiet or options.json) as show,
+        Lab(folder, workers, budget, show, command, settings, cluster, shard) as lab,
+    ):
+        if shard is not None:
+            print_shard(run_shard(run, lab), shard, options.json)
+            return
+        claims = run_jobs(run, lab, options.scale, options.seed, command)
+    # Not earlier: drawing takes a second to import, and worker processes would wait for it.
+    from separatrix.report import write_report
+
+    page = write_report(folder)
+    if options.json:
+        print_json(claims)
+    else:
+        print_claims(claims)
+        print(f"report: {page}")
+    if options.quiet:
+        return
+    console = terminal(stderr=True)
+    for note in lab.notes:
+        console.print(f"{note.severity}: {note.message}")
+    counts = f"{lab.tally.trials} trials run, {lab.tally.programs} programs compiled"
+    rest = "" if lab.complete else "; the budget ended first: run the same command again to resume"
+    console.print(counts + rest)
+
+
+def cluster_of(options: RunOptions) -> "Cluster | None":
+    """The Dask cluster that the options ask for, if any.
+
+    >>> options = RunOptions(engine="dask", scheduler="tcp://10.0.0.1:8786")
+    >>> cluster_of(options).scheduler
+    'tcp://10.0.0.1:8786'
+    """
+    from separatrix.engine import Cluster
+
+    check_choice("a run", "engine", options.engine, ("local", "dask"))
+    check_choice("a run", "ledger", options.ledger, ("driver", "shared"))
+    if options.engine == "dask":
+        return Cluster(options.scheduler or None, shared=options.ledger == "shared")
+    if options.scheduler or options.ledger != "driver":
+        raise SeparatrixError(
+            "--scheduler and --ledger need --engine dask; add it, or leave them out"
+        )
+    return None
+
+
+def shard_of(options: RunOptions) -> "Shard | None":
+    """The share of the trials that the options ask for; None for all trials."""
+    from separatrix.engine import Shard
+
+    return Shard.parse(options.shard) if options.shard else None
+
+
+def seconds_for_trials(budget: float | None) -> float | None:
+    """The part of a budget that trials may use.
+
+    The rest is for the last chunk to finish, for conclusions and for the report.
+
+    >>> seconds_for_trials(60.0), seconds_for_trials(4.0), seconds_for_trials(None)
+    (54.0, 2.0, None)
+    """
+    return None if budget is None else budget - min(ENDING, budget / 2)
+
+
+def print_shard(missing: dict[str, int], shard: "Shard", as_json: bool) -> None:
+    """Print how many trials of each study are missing after a shard has run."""
+    from separatrix.cli.output import print_json
+
+    if as_json:
+        print_json({"shard": str(shard), "missing": missing})
+        return
+    for name, count in missing.items():
+        if count:
+            state = f"{count} trials of other shards are missing"
+        else:
+            state = "all trials are finished; run the same command without --shard for the verdicts"
+        print(f"{name}, shard {shard}: {state}")
+
+
+def print_plans(plans: "dict[str, Plan]", as_json: bool) -> None:
+    """Print the plan of every study."""
+    from separatrix.cli.output import plain_table, print_json, terminal
+    from separatrix.units import human_bytes, human_seconds
+
+    if as_json:
+        print_json({name: plan.describe() for name, plan in plans.items()})
+        return
+    numbers = ("workers", "trials", "programs", "GFLOP", "memory per worker", "time (estimate)")
+    table = plain_table("study", "device", *numbers, right=numbers)
+    for name, plan in plans.items():
+        table.add_row(
+            name,
+            plan.device.platform,
+            str(plan.device.workers),
+            str(plan.trials),
+            str(plan.programs),
+            f"{plan.flops / 1e9:.1f}",
+            human_bytes(plan.bytes),
+            f"{'at most ' if plan.at_most else ''}{human_seconds(plan.seconds)}",
+        )
+    terminal().print(table)
+    for sentence in _estimate_notes(list(plans.values())):
+        print(sentence)
+
+
+def _estimate_notes(plans: "list[Plan]") -> list[str]:
+    """What a reader should know about the estimates."""
+    from separatrix.units import human_seconds
+
+    notes = ["the estimates assume an empty compilation cache"]
+    if len(plans) > 1:
+        total = sum(plan.busy for plan in plans) + max(
+            plan.device.cost_model.per_run for plan in plans
+        )
+        notes.append(f"all studies in one run: {human_seconds(total)}")
+    if any(plan.at_most for plan in plans):
+        notes.append("at most: trials may stop before their last step")
+    if all(plan.device.cost_model.measured for plan in plans):
+        notes.append("calibrated on this machine")
+    else:
+        notes.append("not calibrated: `separatrix doctor --calibrate` measures this machine")
+    return notes
