@@ -25,6 +25,11 @@ from separatrix.theory.patterns.enumeration import (
     window_support,
 )
 from separatrix.theory.patterns.fourier import fourier_gradient
+from separatrix.theory.patterns.fourier_learners import (
+    LearntJunta,
+    low_degree,
+    low_degree_and_linear,
+)
 from separatrix.theory.patterns.gradients import (
     lattice_degree_mass,
     lattice_gradient,
@@ -47,6 +52,12 @@ from separatrix.theory.patterns.hardness import (
 )
 from separatrix.theory.patterns.junta import SearchResult, junta_search, pack_columns, window_search
 from separatrix.theory.patterns.masses import DegreeMass, degree_mass, gaussian_degree_mass
+from separatrix.theory.patterns.queries import (
+    hidden_below,
+    samples_per_query,
+    sq_dimension,
+    sq_queries,
+)
 from separatrix.theory.patterns.readout import (
     CoverageDraws,
     CoverageFailure,
@@ -68,6 +79,7 @@ __all__ = [
     "CoverageDraws",
     "CoverageFailure",
     "DegreeMass",
+    "LearntJunta",
     "Lemma8Bound",
     "ParityGradient",
     "ReadoutCertificate",
@@ -91,6 +103,7 @@ __all__ = [
     "draw_units",
     "fourier_gradient",
     "gaussian_degree_mass",
+    "hidden_below",
     "junta_search",
     "lattice_degree_mass",
     "lattice_gradient",
@@ -99,6 +112,8 @@ __all__ = [
     "lemma8",
     "lemma9",
     "log_window",
+    "low_degree",
+    "low_degree_and_linear",
     "needed_filters",
     "network_squared_norm",
     "pack_columns",
@@ -106,9 +121,12 @@ __all__ = [
     "pattern_index",
     "population_gradient",
     "preactivations",
+    "samples_per_query",
     "separation_row",
     "separation_table",
     "split_gradient",
+    "sq_dimension",
+    "sq_queries",
     "support_average",
     "theorem4",
     "theorem4_rate",

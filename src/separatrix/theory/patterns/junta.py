@@ -78,7 +78,10 @@ def pack_columns(signs: ArrayLike) -> np.ndarray:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _check(owner: str, x: ArrayLike, y: ArrayLike, window: int) -> tuple[np.ndarray, np.ndarray]:
+def check_rows(
+    owner: str, x: ArrayLike, y: ArrayLike, window: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and labels as arrays of ±1, or one sentence that says what is wrong with them."""
     inputs, labels = np.asarray(x), np.asarray(y).ravel()
     if inputs.ndim != 2 or not inputs.size or not np.isin(inputs[:1024], (-1, 1)).all():
         raise ParameterError(owner, "x", "an array (samples, bits) of -1 and 1", np.shape(x))
@@ -151,7 +154,7 @@ def _combinations(
             yield head, tails[first + alive]
 
 
-def _table(index: np.ndarray, labels: np.ndarray, patterns: int) -> np.ndarray | None:
+def rule_table(index: np.ndarray, labels: np.ndarray, patterns: int) -> np.ndarray | None:
     """The rule's table if no pattern has both labels, else None."""
     seen = np.bincount(2 * index + (labels > 0), minlength=2 * patterns).reshape(patterns, 2) > 0
     if np.any(seen.all(1)):
@@ -174,7 +177,7 @@ class _Confirmer:
         total, table = len(self.labels), None
         for rows in sorted({min(total, 2048), total}):
             self.rows += rows
-            table = _table(
+            table = rule_table(
                 pattern_index(self.inputs[:rows, list(support)]),
                 self.labels[:rows],
                 2 ** len(support),
@@ -208,7 +211,7 @@ def junta_search(
     >>> result.tables[0].tolist()
     [-1, 1, 1, -1, 1, -1, -1, 1]
     """
-    inputs, labels = _check("junta_search", x, y, window)
+    inputs, labels = check_rows("junta_search", x, y, window)
     for name, number in (("prefix", prefix), ("words", words), ("keep", keep)):
         check_integer("junta_search", name, number, 1, 4096)
     bits = inputs.shape[1]
@@ -248,7 +251,7 @@ def window_search(x: ArrayLike, y: ArrayLike, window: int, *, keep: int = 16) ->
     >>> window_search(x, x[:, 10] * x[:, 11] * x[:, 12], window=3).supports
     ((10, 11, 12),)
     """
-    inputs, labels = _check("window_search", x, y, window)
+    inputs, labels = check_rows("window_search", x, y, window)
     check_integer("window_search", "keep", keep, 1)
     began = time.perf_counter()
     confirmer = _Confirmer(inputs, labels, keep)
