@@ -4,7 +4,7 @@ many instructions are multiply-adds.
     python -m pip install "jax[cuda13]" triton        # no GPU and no driver needed; nvdisasm comes
     with triton JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
 
-The shapes and cuts are those of `fused_timing.py`. Instructions are those of the compiled loops; at
+The shapes and tilings are those of `fused_timing.py`. Instructions are those of the compiled loops; at
 one a cycle on each of an H200's 528 schedulers they bound a kernel's time from below. What a table
 cannot say is how long warps wait.
 """
@@ -65,7 +65,7 @@ def device() -> Any:
         )
 
 
-def kernels_of(shape: Any, cut: Any, folder: Path) -> list[Path]:
+def kernels_of(shape: Any, tiling: Any, folder: Path) -> list[Path]:
     """The PTX of a training step's kernels."""
     import jax
 
@@ -78,7 +78,7 @@ def kernels_of(shape: Any, cut: Any, folder: Path) -> list[Path]:
     )
     for old in folder.glob("*.ptx"):
         old.unlink()
-    train, _ = fused_timing.programs_of(cut, 10)
+    train, _ = fused_timing.programs_of(tiling, 10)
     train.lower(*given).compile(
         compiler_options={"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
     )
@@ -136,18 +136,18 @@ def main() -> None:
 
 
 def table(shapes: list[str], folder: Path) -> None:
-    """Compile every cut and print what became of it."""
+    """Compile every tiling and print what became of it."""
     import fused_timing
 
     assemble, disassemble = program_for("ptxas", '"jax[cuda13]"'), program_for("nvdisasm", "triton")
     print(
-        "| shape | cut | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |"
+        "| shape | tiling | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in shapes:
         shape = fused_timing.SHAPES[name]._replace(networks=2)
-        for cut in fused_timing.cuts_of(name, shape, False)[1:]:
-            for file in kernels_of(shape, cut, folder):
+        for tiling in fused_timing.tilings_of(name, shape, False)[1:]:
+            for file in kernels_of(shape, tiling, folder):
                 binary = folder / "kernel.cubin"
                 told = subprocess.run(
                     [assemble, "-v", "-arch=sm_90a", str(file), "-o", str(binary)],
@@ -169,7 +169,10 @@ def table(shapes: list[str], folder: Path) -> None:
                 kernel = re.findall(r"\.entry (\w+)", file.read_text())[0]
                 # Registers are given in blocks of eight a thread.
                 warps = min(32, 4 * (REGISTERS // (32 * 8 * -(-registers // 8))))
-                words, share = fused_timing.words_of(cut), f"{adds / inside:.0%}" if inside else ""
+                words, share = (
+                    fused_timing.words_of(tiling),
+                    f"{adds / inside:.0%}" if inside else "",
+                )
                 print(
                     f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | {inside} | {share} | {outside} |",
                     flush=True,

@@ -195,7 +195,7 @@ def case_of(trials: list[Any]) -> Any:
 
     def one(key: Any) -> Any:
         sample = task.sample(key, rows)
-        patches = network.layout(task.shape).cut(sample.x)
+        patches = network.layout(task.shape).cut(sample.x).by_span
         return jnp.swapaxes(patches, 1, 2), sample.y, network.init(key, task.shape)
 
     x, y, drawn = jax.device_get(
@@ -262,13 +262,13 @@ def spelled(name: str) -> Iterator[None]:
     have to do; an error where they do not compile.
     """
     from separatrix.engine import policy
-    from separatrix.networks.kernels import fused
+    from separatrix.networks import kernels
 
     least = dict.fromkeys(("cpu", "gpu"), 0.0 if name == "fused" else math.inf)
     with (
         mock.patch.dict(policy.KERNELS, least),
         mock.patch.dict(policy.KERNELS_OF_FULL, least),
-        mock.patch.object(fused, "outputs", wraps=fused.outputs) as made,
+        mock.patch.object(kernels, "outputs", wraps=kernels.outputs) as made,
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("error", "a program was made without kernels")

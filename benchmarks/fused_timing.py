@@ -1,17 +1,17 @@
-"""One training step of networks with one hidden layer, in the ordinary spelling and in kernels with
-several cuts: ms a step, in one run.
+"""One training step of networks with one hidden layer, without kernels and with kernels of several
+tilings: ms per step, in one run.
 
     python benchmarks/fused_timing.py                              # on a GPU; a minute at most
     python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a
     CPU: whether everything runs
 
 A step is the gradient of the logistic loss of all networks together and their update, many in one
-compiled loop; "there" is the outputs alone. The error is that of the first step's gradients of one
+compiled loop; "forward" is the outputs alone. The error is that of the first step's gradients of one
 network against float64, the largest of any parameter as a share of that parameter's largest
-gradient. A variant that fails says why in its line, and the others are measured. Floors and
-spellings: see `floors.py` beside this file and `separatrix.networks.kernels.fused`. A cut is (units
-of a warp, columns of a thread, steps read ahead) on the way there, and on the way back; see
-`separatrix.networks.kernels.streaming`.
+gradient. A variant that fails says why in its line, and the others are measured. For floors and
+implementations see `floors.py` beside this file and `separatrix.networks.kernels`. A tiling has
+(units per warp, columns per thread, steps read ahead) for the forward and for the backward pass;
+see `separatrix.networks.kernels.streaming`.
 """
 
 import argparse
@@ -26,8 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from separatrix.networks.kernels import fused
-from separatrix.networks.kernels import streaming as streamed
+from separatrix.networks.kernels import fused, streaming
 from separatrix.networks.kernels.streaming import Share
 
 
@@ -66,7 +65,7 @@ TINY = {
     "signal-FCN": Shape(2, 1, 1, 30, 130, 200, False),
 }
 # Besides the package's own.
-CUTS: dict[str, list[tuple[Share, Share]]] = {
+TILINGS: dict[str, list[tuple[Share, Share]]] = {
     "LCN": [(Share(20, 4, 10), Share(10, 10, 4))],
     "CNN": [(Share(20, 4, 10), Share(10, 10, 4))],
     "sphere-CNN": [(Share(32, 4, 10), Share(8, 10, 4))],
@@ -96,41 +95,41 @@ def drawn(shape: Shape) -> tuple[Any, Any, Any]:
     return params, patches, jnp.sign(jax.random.normal(keys[4], (many, shape.rows)))
 
 
-def outputs_of(cut: Any) -> Callable[..., Any]:
-    """Outputs of one network from its parameters and patches: in kernels with this cut, or (None)
-    in the ordinary spelling.
+def outputs_of(tiling: Any) -> Callable[..., Any]:
+    """Outputs of one network from its parameters and patches: in kernels with this tiling, or
+    (None) without kernels.
     """
 
     def call(params: Any, patches: Any, by_row: Any = None) -> Any:
         parts = params["weights"], params.get("bias"), params["coefficients"], patches
         return (
-            fused.plain(jax.nn.relu, *parts)
-            if cut is None
-            else fused.outputs(*parts, by_row=by_row, cut=cut)
+            fused.unfused(jax.nn.relu, *parts)
+            if tiling is None
+            else fused.outputs(*parts, by_row=by_row, tiling=tiling)
         )
 
     return call
 
 
-def loss_of(cut: Any) -> Callable[..., Any]:
+def loss_of(tiling: Any) -> Callable[..., Any]:
     """The logistic loss of one network."""
     return lambda params, patches, y, by_row=None: jax.nn.softplus(
-        -y * outputs_of(cut)(params, patches, by_row)
+        -y * outputs_of(tiling)(params, patches, by_row)
     ).mean()
 
 
-def programs_of(cut: Any, steps: int) -> list[Any]:
+def programs_of(tiling: Any, steps: int) -> list[Any]:
     """So many steps (parameters, and the gradient before the first), and so many times the outputs,
     of all networks.
     """
-    outputs, loss = outputs_of(cut), loss_of(cut)
+    outputs, loss = outputs_of(tiling), loss_of(tiling)
 
-    def moved(params: Any, slope: Any) -> Any:
-        return jax.tree.map(lambda p, g: p - RATE * g, params, slope)
+    def moved(params: Any, gradient: Any) -> Any:
+        return jax.tree.map(lambda p, g: p - RATE * g, params, gradient)
 
     # Loops of a known length: others ask the host after every step whether to go on.
     def train(params: Any, patches: Any, y: Any) -> Any:
-        by_row = fused.row_by_row(patches) if cut is not None and cut.long else None
+        by_row = fused.row_by_row(patches) if tiling is not None and tiling.long else None
 
         def step(_: Any, so_far: Any) -> Any:
             return moved(so_far, jax.grad(loss)(so_far, patches, y, by_row))
@@ -138,7 +137,7 @@ def programs_of(cut: Any, steps: int) -> list[Any]:
         first = jax.grad(loss)(params, patches, y, by_row)
         return jax.lax.fori_loop(0, steps - 1, step, moved(params, first)), first
 
-    def there(params: Any, patches: Any, _: Any) -> Any:
+    def forward(params: Any, patches: Any, _: Any) -> Any:
         def again(_: Any, coefficients: Any) -> Any:
             found = outputs(params | {"coefficients": coefficients}, patches)
             return coefficients * (
@@ -147,13 +146,13 @@ def programs_of(cut: Any, steps: int) -> list[Any]:
 
         return jax.lax.fori_loop(0, steps, again, params["coefficients"])
 
-    return [jax.jit(jax.vmap(each)) for each in (train, there)]
+    return [jax.jit(jax.vmap(each)) for each in (train, forward)]
 
 
-def compiled(cut: Any, steps: int, given: Any) -> list[Any]:
+def compiled(tiling: Any, steps: int, given: Any) -> list[Any]:
     """Both programs, compiled."""
     with jax.default_matmul_precision("float32"):
-        return [program.lower(*given).compile() for program in programs_of(cut, steps)]
+        return [program.lower(*given).compile() for program in programs_of(tiling, steps)]
 
 
 def best_of(program: Any, given: Any, steps: int) -> float:
@@ -167,7 +166,7 @@ def best_of(program: Any, given: Any, steps: int) -> float:
 
 
 def in_float64(data: Any) -> Any:
-    """The first step's gradient of the first network, in the ordinary spelling and float64."""
+    """The first step's gradient of the first network, without kernels, in float64."""
     one = jax.device_get(jax.tree.map(lambda leaf: leaf[0], data))
     with jax.enable_x64(True):
         exact = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), one)
@@ -186,19 +185,19 @@ def difference(found: Any, expected: Any) -> float:
     return float(max(jax.tree.leaves(shares)))
 
 
-def words_of(cut: Any) -> str:
-    """A cut in a few words."""
-    if cut is None:
+def words_of(tiling: Any) -> str:
+    """A tiling in a few words."""
+    if tiling is None:
         return "product"
-    there, back = (
+    forward, backward = (
         f"{share.units} units, {share.columns} columns, {share.ahead} ahead"
-        for share in (cut.there, cut.back)
+        for share in (tiling.forward, tiling.backward)
     )
-    return f"kernels: {there}; back {back}"
+    return f"kernels: {forward}; backward {backward}"
 
 
-def cuts_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
-    """The ordinary spelling (None), the package's cut, and others that the sizes allow."""
+def tilings_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
+    """No kernels (None), the package's tiling, and others that the sizes allow."""
     arrays = [
         jax.ShapeDtypeStruct(size, "float32")
         for size in (
@@ -206,11 +205,11 @@ def cuts_of(name: str, shape: Shape, interpret: bool) -> list[Any]:
             (shape.positions, shape.span, shape.rows),
         )
     ]
-    own, found = streamed.cut_of(arrays[0], arrays[1], interpret), []
-    for there, back in CUTS[name]:
-        whole = own.long or shape.span % back.columns == 0
-        if shape.width % there.units == 0 and there.units % back.units == 0 and whole:
-            found.append(own._replace(there=there, back=back))
+    own, found = streaming.tiling_of(arrays[0], arrays[1], interpret), []
+    for forward, backward in TILINGS[name]:
+        whole = own.long or shape.span % backward.columns == 0
+        if shape.width % forward.units == 0 and forward.units % backward.units == 0 and whole:
+            found.append(own._replace(forward=forward, backward=backward))
     return [None, *dict.fromkeys([own, *found])]
 
 
@@ -224,30 +223,35 @@ def measure(
 ) -> list[dict[str, Any]]:
     """Every variant of a shape, a line each."""
     data = drawn(shape)
-    variants = cuts_of(name, shape, given.interpret)
+    variants = tilings_of(name, shape, given.interpret)
     pool = concurrent.futures.ThreadPoolExecutor(given.threads)
     steps = 2 if given.interpret else given.steps
-    making = [pool.submit(compiled, cut, steps, data) for cut in variants]
+    making = [pool.submit(compiled, tiling, steps, data) for tiling in variants]
     concurrent.futures.wait(
         making, timeout=max(ends - time.monotonic(), 0.01)
     )  # or compiling would disturb what is timed
     expected, first, out = in_float64(data), None, []
-    for cut, future in zip(variants, making):
+    for tiling, future in zip(variants, making):
         words, one = (
-            words_of(cut),
-            {"shape": name, "cut": None if cut is None else {"there": cut.there, "back": cut.back}},
+            words_of(tiling),
+            {
+                "shape": name,
+                "tiling": None
+                if tiling is None
+                else {"forward": tiling.forward, "backward": tiling.backward},
+            },
         )
         out.append(one)
         try:
-            train, there = future.result(timeout=max(ends - time.monotonic(), 0.01))
+            train, forward = future.result(timeout=max(ends - time.monotonic(), 0.01))
             one["error"] = difference(train(*data)[1], expected)
-            one["step_ms"], one["there_ms"] = (
-                1e3 * best_of(each, data, steps) for each in (train, there)
+            one["step_ms"], one["forward_ms"] = (
+                1e3 * best_of(each, data, steps) for each in (train, forward)
             )
             first = first or one["step_ms"]
             times = (
                 f"{one['step_ms']:.4f}",
-                f"{one['there_ms']:.4f}",
+                f"{one['forward_ms']:.4f}",
                 f"{first / one['step_ms']:.2f}",
             )
             row(name, words, *times, f"{one['error']:.1e}")
@@ -290,7 +294,14 @@ def main() -> None:
         arguments.error("without a GPU only --interpret")
     ends = time.monotonic() + given.seconds
     print(f"{jax.devices()[0].device_kind}, JAX {jax.__version__}\n")
-    row("shape", "spelling", "ms a step", "there, ms", "times as fast", "error of gradients")
+    row(
+        "shape",
+        "implementation",
+        "ms per step",
+        "forward, ms",
+        "times as fast",
+        "error of gradients",
+    )
     row(*["---"] * 6)
     found = list(
         itertools.chain.from_iterable(measure(name, sizes[name], given, ends) for name in wanted)

@@ -1,12 +1,14 @@
-"""The image experiments against plain PyTorch, and the spellings of a convolution, timed in one run
-on one device.
+"""The image experiments against plain PyTorch, and the implementations of a convolution, timed in
+one run on one device.
 
-    python benchmarks/images.py --device cuda --out images.json      # the same training in both,
-    for one seed and for five python benchmarks/images.py --study results/cifar                # a
-    finished run of the study `cifar` against the loop that would do the same python
-    benchmarks/images.py --spellings                          # ways to spell a convolution under
-    vmap python benchmarks/images.py --spellings --untried                # the same, compiled as
-    light programs are: no way to write a product is tried
+    # the same training in both, for one seed and for five
+    python benchmarks/images.py --device cuda --out images.json
+    # a finished run of the study `cifar` against the loop that would do the same
+    python benchmarks/images.py --study results/cifar
+    # implementations of a convolution under vmap
+    python benchmarks/images.py --implementations
+    # the same, compiled as light programs are: the compiler times no algorithms
+    python benchmarks/images.py --implementations --untried
 
 Both programs train the same networks on the same stored images, drawn on the device, with the same
 optimizer, batch and precision of matrix products. PyTorch trains seeds one after another; ours
@@ -277,21 +279,22 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
     return out
 
 
-def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
-    """Seconds of a gradient step of a batch of trials, for every spelling of the convolutions of
-    the study `cifar`.
+def implementations(small: bool, trials: int, untried: bool) -> dict[str, Any]:
+    """Seconds per gradient step of a batch of trials, for every implementation of the convolutions
+    of the study `cifar`.
     """
     import jax
     import jax.numpy as jnp
 
+    import other_convolutions
     import separatrix as sx
     from separatrix.engine.policy import LIGHT_PROGRAM_OPTIONS
-    from separatrix.networks import convolutions
-    from separatrix.networks import layers as deep
+    from separatrix.networks import convolutions, layers
 
     backend, rows, steps = jax.default_backend(), 32 if small else 256, 2 if small else 10
     shape, kept = (32, 32, 3), (4, 16) if small else (16, 64, 128)
-    before, whole = dict(convolutions.FASTEST), deep.convolves
+    before, whole = dict(convolutions.FASTEST), layers.convolves
+    convolutions.IMPLEMENTATIONS.update(other_convolutions.IMPLEMENTATIONS)
     waiting: dict[tuple[int, str], Any] = {}
     given: dict[int, Any] = {}
     for width in kept:
@@ -314,13 +317,14 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
             return jax.lax.fori_loop(0, steps, step, params)
 
         with jax.default_matmul_precision("tensorfloat32"):
-            for name in (*convolutions.SPELLINGS, "patches", "convolution, one trial at a time"):
-                # Which spelling is read when a program is traced, so that tracing is done here, one
-                # after another.
+            names = *convolutions.IMPLEMENTATIONS, "patches", "convolution, one trial at a time"
+            for name in names:
+                # Tracing reads which implementation to use, so programs are traced here, one after
+                # another.
                 convolutions.FASTEST[backend] = (
-                    name if name in convolutions.SPELLINGS else "convolution"
+                    name if name in convolutions.IMPLEMENTATIONS else "convolution"
                 )
-                deep.convolves = (lambda *_: False) if name == "patches" else whole
+                layers.convolves = (lambda *_: False) if name == "patches" else whole
                 over = jax.vmap(train, (0, None, None))
                 if "at a time" in name:
                     over = lambda p, x, y: jax.lax.map(lambda each: train(each, x, y), p)  # noqa: E731
@@ -329,7 +333,7 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
                 )
     convolutions.FASTEST.clear()
     convolutions.FASTEST.update(before)
-    deep.convolves = whole
+    layers.convolves = whole
     with concurrent.futures.ThreadPoolExecutor() as pool:
         options = LIGHT_PROGRAM_OPTIONS.get(backend) if untried else None
         made = dict(zip(waiting, pool.map(functools.partial(_compiled, options), waiting.values())))
@@ -340,7 +344,7 @@ def spellings(small: bool, trials: int, untried: bool) -> dict[str, Any]:
             continue
         try:
             best = min(_seconds(program, given[width]) for _ in range(3)) / steps
-        except Exception as error:  # a spelling that does not fit the memory is a result, too
+        except Exception as error:  # not fitting the memory is a result, too
             out.setdefault(f"width {width}", {})[name] = str(error).splitlines()[0][:80]
             continue
         out.setdefault(f"width {width}", {})[name] = round(1000 * best, 4)
@@ -392,27 +396,31 @@ def main() -> None:
         help="the results of a run of the study `cifar` to compare with the loop",
     )
     arguments.add_argument(
-        "--spellings", action="store_true", help="time the spellings of a convolution instead"
+        "--implementations",
+        action="store_true",
+        help="time the implementations of a convolution instead",
     )
     arguments.add_argument(
-        "--untried", action="store_true", help="with --spellings: compile as light programs are"
+        "--untried",
+        action="store_true",
+        help="with --implementations: compile as light programs are",
     )
     arguments.add_argument(
-        "--trials", type=int, default=3, help="trials of a batch for --spellings"
+        "--trials", type=int, default=3, help="trials of a batch for --implementations"
     )
     arguments.add_argument("--out", default="", help="a file for the figures as JSON")
     given = arguments.parse_args()
     if given.steps < 0 or given.trials < 1:
         arguments.error("--steps must be at least 0 and --trials at least 1")
-    if given.untried and not given.spellings:
-        arguments.error("--untried goes with --spellings")
+    if given.untried and not given.implementations:
+        arguments.error("--untried goes with --implementations")
     small = given.small or given.device == "cpu"
     if given.device == "cpu":
         one_core()
     import jax
 
-    if given.spellings:
-        found = spellings(small, given.trials, given.untried)
+    if given.implementations:
+        found = implementations(small, given.trials, given.untried)
     elif given.study:
         found = study(given.study, given.device, given.steps or 200)
     else:

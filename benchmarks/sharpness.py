@@ -41,7 +41,7 @@ def measure(
     params = network.init(jax.random.key(0), (length, 1))
     x = jax.random.normal(jax.random.key(1), (rows, length, 1)) / jnp.sqrt(length)
     y = jax.random.normal(jax.random.key(2), (rows,))
-    patches = layout.windows.patches(x)
+    patches = layout.cut(x)
     flat, restore = ravel_pytree(params)
 
     def loss(p: jax.Array) -> jax.Array:

@@ -14,7 +14,7 @@ import pytest
 import separatrix as sx
 from separatrix.learners import Rows, empirical_loss
 from separatrix.learners.descent import project
-from separatrix.networks import Params
+from separatrix.networks import Params, Patches
 
 SMALL = {  # each connectivity, readout and activation that the shapes have
     "full": (sx.SignalTask(3, 4, 0.3), sx.FCN(5, bias=False), sx.Learner(0.1, 2)),
@@ -148,7 +148,7 @@ def test_pytorch_takes_the_steps_of_the_package(floors, plain):
         task, network, learner = SMALL[which]
         layout, rows = (
             network.layout(task.shape),
-            Rows(jnp.swapaxes(x, 1, 2), y, jnp.full(7, 1 / 7)),
+            Rows(Patches(jnp.swapaxes(x, 1, 2)), y, jnp.full(7, 1 / 7)),
         )
         slope = jax.grad(lambda params: empirical_loss(learner, network, layout, params, rows))(
             start

@@ -38,7 +38,7 @@ def test_rows_of_other_studies_have_no_columns_of_images_and_none_is_taken(image
     "given, words",
     [
         (["--steps", "-1"], "at least 0"),
-        (["--untried"], "goes with --spellings"),
+        (["--untried"], "goes with --implementations"),
         (["--study", "x", "--device", "cpu"], "needs a GPU and CIFAR-10"),
     ],
 )

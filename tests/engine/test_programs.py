@@ -221,8 +221,8 @@ def test_a_heavy_trial_alone_has_a_convolution_of_its_own(monkeypatch):
         called.append(x.shape)
         return convolutions.columns(x, filters, stride)
 
-    monkeypatch.setitem(convolutions.SPELLINGS, "shifts", other)
-    monkeypatch.setitem(convolutions.FASTEST_ALONE, jax.default_backend(), "shifts")
+    monkeypatch.setitem(convolutions.IMPLEMENTATIONS, "other", other)
+    monkeypatch.setitem(convolutions.FASTEST_SINGLE, jax.default_backend(), "other")
     network = sx.CNN(3, 2, depth=2, outputs=10, border="wrap")
     trial = sx.Trial(
         sx.ImageTask("embedded-digits", 10),

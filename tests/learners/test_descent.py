@@ -10,7 +10,7 @@ import pytest
 import numpy_reference as reference
 import separatrix as sx
 from separatrix.learners import Rows, descend, empirical_loss, network_at, project
-from separatrix.networks import Params
+from separatrix.networks import Params, Patches
 from separatrix.probes import network_risk
 
 SHAPE, ROWS = (5, 3), 12
@@ -57,7 +57,7 @@ def trained(network, learner, params, times=(0, 5, 20)):
     x, y = data()
     layout = network.layout(SHAPE)
     rows = Rows(
-        layout.windows.patches(jnp.asarray(x, jnp.float32)),
+        layout.cut(jnp.asarray(x, jnp.float32)),
         jnp.asarray(y, jnp.float32),
         jnp.full(ROWS, 1 / ROWS),
     )
@@ -216,7 +216,7 @@ def test_projections_keep_short_weights_in_the_ball_and_zero_at_zero():
 @jax.jit  # compiled once for all stops of one structure
 def run_of(stop, losses, risks):
     network = sx.FCN(1, **LSA)
-    rows = Rows(jnp.ones((1, 2, 2)), jnp.ones(2), jnp.full(2, 0.5))
+    rows = Rows(Patches(jnp.ones((1, 2, 2))), jnp.ones(2), jnp.full(2, 0.5))
     learner = sx.Learner(0.1, len(losses) - 1, stop=stop)
 
     def measure(params, step):

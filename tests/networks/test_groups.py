@@ -197,7 +197,7 @@ def test_a_padded_grouped_network_computes_the_same_and_its_gradients_vanish_on_
         for inputs, true, within in ((x, shape, None), (wide_x, (length, 3), frame)):
             layout, params = network.layout(true, within), network.init(key, true, within)
             rows = Rows(
-                layout.windows.patches(jnp.asarray(inputs, jnp.float32)),
+                layout.cut(jnp.asarray(inputs, jnp.float32)),
                 jnp.asarray(y, jnp.float32),
                 jnp.full(6, 1 / 6),
             )

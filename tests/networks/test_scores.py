@@ -136,7 +136,7 @@ def test_a_padded_network_computes_the_same_and_its_gradients_vanish_on_padding(
         "padded": (wide, jnp.asarray(wide_x), network.layout(shape, frame)),
     }.items():
         rows = Rows(
-            layout.windows.patches(inputs),
+            layout.cut(inputs),
             jnp.asarray(y, jnp.float32),
             jnp.asarray(weight, jnp.float32),
         )

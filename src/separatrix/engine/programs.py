@@ -18,8 +18,7 @@ from separatrix.engine.frames import cost_of, structure
 from separatrix.engine.trial import Trial, run_trial
 from separatrix.files import cache_folder
 from separatrix.learners import Status
-from separatrix.networks.convolutions import alone
-from separatrix.networks.kernels.fused import asked_for
+from separatrix.networks.kernels import lowering
 
 # Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the
 # others are traced, not all at the end.
@@ -40,7 +39,7 @@ class Tally:
         0.0  # waiting for programs; on several threads less than the sum of their times
     )
     run_seconds: float = 0.0
-    kernels: int = 0  # programs with kernels (`separatrix.networks.kernels.fused`) that were run
+    kernels: int = 0  # programs with kernels (`separatrix.networks.kernels`) that were run
 
     def add(self, other: "Tally") -> "Tally":
         """Both together."""
@@ -220,14 +219,17 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
         # The library's convolutions are slow where it does not try the ways to write them.
         with (
             TRACING,
-            asked_for(kernels, _has_kernels(operations, policy.KERNELS_OF_FULL)) as used,
-            alone(batch == 1 and not _is_light(operations)),
+            lowering(
+                kernels=kernels,
+                full_kernels=_has_kernels(operations, policy.KERNELS_OF_FULL),
+                single=batch == 1 and not _is_light(operations),
+            ) as choice,
         ):
             # A function of its own, or JAX would remember how it was traced before.
             lowered = jax.jit(lambda *given: program(*given)).lower(
                 *_given([trial] * batch, batch), arrays
             )
-        return Program(compiled(lowered, operations), bool(used))
+        return Program(compiled(lowered, operations), bool(choice.used))
 
     if not _has_kernels(operations, policy.KERNELS):
         return made(kernels=False)

@@ -212,16 +212,14 @@ def run_trial(
         named(model, "init"), frame.task.shape if network.start is not None else task.shape, within
     )
 
-    def cut(sample: Sample, weight: Array) -> Rows:
-        return Rows(layout.cut(sample.x), sample.y, weight, task.clean(sample.x, truth))
-
-    def fixed(rows: Rows) -> Rows:
-        return rows._replace(by_row=network.by_row(rows.patches, layout))
+    def cut(sample: Sample, weight: Array, reused: bool = False) -> Rows:
+        patches = layout.cut(sample.x, reused)
+        return Rows(patches, sample.y, weight, task.clean(sample.x, truth))
 
     def evenly(rows: int) -> Array:
         return jnp.full((rows,), 1.0 / rows)
 
-    rows_at = _oracle(trial, frame, truth, data, model, cut, fixed)
+    rows_at = _oracle(trial, frame, truth, data, model, cut)
     test = cut(
         task.draw_test(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test)
     )
@@ -299,16 +297,12 @@ def run_trial(
     return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
 
 
-def _oracle(
-    trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any, fixed: Any
-) -> Any:
-    """The function from a step to the rows of its gradient; `fixed` prepares rows that are those of
-    every step.
-    """
+def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any) -> Any:
+    """The function from a step to the rows of its gradient."""
     task, learner = trial.task, trial.learner
     if learner.oracle == "population":
         whole = task.population(truth)
-        rows = fixed(cut(whole, whole.weight))
+        rows = cut(whole, whole.weight, reused=True)
         return lambda step: rows
     if learner.oracle == "online":
         stream, weight = named(data, "online"), jnp.full((learner.batch,), 1.0 / learner.batch)
@@ -319,17 +313,17 @@ def _oracle(
     rows = cut(
         task.draw(named(data, "train"), frame.samples, truth, frame.task),
         real / jnp.maximum(trial.samples, 1),
+        reused=not learner.batch,
     )
     if not learner.batch:
-        always = fixed(rows)
-        return lambda step: always
+        return lambda step: rows
     stream, weight = named(model, "batches"), jnp.full((learner.batch,), 1.0 / learner.batch)
 
     def some(step: Any) -> Rows:
         spot = draw(uniform, numbered(stream, step), (learner.batch,)) * trial.samples
         chosen = jnp.minimum(spot.astype(jnp.int32), trial.samples - 1)
         return Rows(
-            rows.patches[:, :, chosen],
+            rows.patches.take(chosen),
             rows.y[chosen],
             weight,
             None if rows.clean is None else rows.clean[chosen],

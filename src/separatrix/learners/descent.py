@@ -17,7 +17,7 @@ from separatrix.learners.edge import Clipped, clipping, counted_clip, edge_step
 from separatrix.learners.losses import LOSSES
 from separatrix.learners.schedules import Constant, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
-from separatrix.networks import Layout, Network, Params
+from separatrix.networks import Layout, Network, Params, Patches
 from separatrix.spec import Spec, choice, rounded_constant, static, value
 
 
@@ -120,20 +120,15 @@ def _runs(optimizer: Any, options: Any) -> bool:
 
 
 class Rows(NamedTuple):
-    """The rows of one gradient, cut into patches, with weights that sum to 1; `clean` are the
-    noiseless labels of a regression.
+    """The rows of one gradient, cut into patches, with weights that sum to 1.
 
-    `by_row` are the patches as a network's kernels may want them (`Network.by_row`).
-
-    >>> Rows(patches=None, y=None, weight=None).y is None
-    True
+    `clean` are the noiseless labels of a regression.
     """
 
-    patches: Float[Array, "positions span rows"]
+    patches: Patches
     y: Float[Array, " rows"]
     weight: Float[Array, " rows"]
     clean: Float[Array, " rows"] | None = None
-    by_row: Float[Array, "positions rows span"] | None = None
 
 
 class Run(NamedTuple):
@@ -163,13 +158,12 @@ def empirical_loss(
     >>> import jax, jax.numpy as jnp
     >>> from separatrix.networks import FCN, Params
     >>> network, layout = FCN(width=1), FCN(width=1).layout((2, 1))
-    >>> rows = Rows(jnp.ones((1, 2, 4)), jnp.ones(4), jnp.full(4, 0.25))
+    >>> rows = Rows(layout.cut(jnp.ones((4, 2, 1))), jnp.ones(4), jnp.full(4, 0.25))
     >>> params = Params(jnp.zeros((1, 1, 2)), jnp.zeros((1, 1)), jnp.zeros((1, 1)))
     >>> round(float(empirical_loss(Learner(rate=1.0, steps=1), network, layout, params, rows)), 4)
     0.6931
     """
-    given = rows.patches, layout, *([] if rows.by_row is None else [rows.by_row])
-    return rows.weight @ LOSSES[learner.loss](network.scores(params, *given), rows.y)
+    return rows.weight @ LOSSES[learner.loss](network.scores(params, rows.patches, layout), rows.y)
 
 
 def network_at(learner: Learner, network: Network, step: Any) -> Network:
@@ -243,7 +237,8 @@ def descend(
     >>> import jax.numpy as jnp
     >>> from separatrix.networks import FCN, Params
     >>> learner, network = Learner(rate=1.0, steps=4), FCN(width=1, readout="sum", bias=False)
-    >>> layout, rows = network.layout((1, 1)), Rows(jnp.ones((1, 1, 2)), jnp.ones(2), jnp.full(2, 0.5))
+    >>> layout = network.layout((1, 1))
+    >>> rows = Rows(layout.cut(jnp.ones((2, 1, 1))), jnp.ones(2), jnp.full(2, 0.5))
     >>> def measure(params, step):
     ...     return {"loss": empirical_loss(learner, network, layout, params, rows)}
     >>> run = descend(learner, network, layout, Params(jnp.ones((1, 1, 1))), lambda step: rows, measure, times=[0, 2, 4])

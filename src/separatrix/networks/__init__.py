@@ -3,7 +3,7 @@
 from separatrix.networks.activations import LSA, Activation, ClippedReLU, ReLU, Tanh
 from separatrix.networks.embeddings import Distance, Embedded, distance, embed
 from separatrix.networks.initial import Initial
-from separatrix.networks.layout import Frame, Layout, Params
+from separatrix.networks.layout import Frame, Layout, Params, Patches
 from separatrix.networks.network import CNN, FCN, LCN, Network
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, windows
@@ -22,6 +22,7 @@ __all__ = [
     "Layout",
     "Network",
     "Params",
+    "Patches",
     "ReLU",
     "Tanh",
     "Views",

@@ -1,12 +1,12 @@
-"""Several hidden layers behind the interface of one: every further layer looks through windows at
-the one before.
+"""Several hidden layers: every further layer looks through windows at the layer before.
 
-Layers of a network have one connectivity, width and activation. Hidden activations lie (positions,
-width, rows), as patches do, so that a further layer is the same batched product as the first. Only
-ungrouped convolutions of images are spelled as convolutions of whole images: their patches would be
-as many times larger as a window has pixels.
+All layers of a network have the same connectivity, width and activation. Hidden activations are
+(positions, width, rows), as patches are, so that a further layer is the same batched product as the
+first one. Only ungrouped networks on images run as convolutions of whole images: their patches
+would take as many times more memory as a window has pixels.
 """
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,31 +14,47 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from separatrix.networks.convolutions import chosen, holds_windows
-from separatrix.networks.layout import Frame, Layout, Params, lay, product, real_units, tiles
+from separatrix.networks.convolutions import chosen
+from separatrix.networks.layout import (
+    Frame,
+    HiddenLayer,
+    Layout,
+    Params,
+    Patches,
+    lay,
+    product,
+    real_units,
+    tiles,
+)
 from separatrix.networks.windows import Windows, per_axis, windows
 
 if TYPE_CHECKING:
     from separatrix.networks.network import Network
 
 
+class LayerWindows(NamedTuple):
+    """Where one hidden layer looks, and what pooling leaves of it."""
+
+    windows: Windows  # at the frame's size
+    counts: tuple[Any, ...]  # the real windows along each axis
+    pooled: tuple[Any, ...]  # the real positions along each axis after pooling
+
+
 def layers(
     network: "Network", shape: tuple[int, ...], within: Frame | None = None
-) -> list[tuple[Windows, tuple[Any, ...], Any]]:
-    """For every hidden layer: its windows at the frame's size, the real counts of windows, and
-    those left after pooling.
-
-    Counts may be traced where `shape` is.
+) -> list[LayerWindows]:
+    """The windows of every hidden layer; counts are traced where `shape` is.
 
     >>> from separatrix.networks import CNN
-    >>> [(where.counts, left) for where, _, left in layers(CNN(field=3, depth=2, pool=(2, 1)), (12, 1))]
+    >>> chain = layers(CNN(field=3, depth=2, pool=(2, 1)), (12, 1))
+    >>> [(layer.counts, layer.pooled) for layer in chain]
     [((10,), (5,)), ((3,), (3,))]
     """
     frame = within or Frame(shape, network.width)
-    out: list[Any] = []
+    chain: list[LayerWindows] = []
     framed, real = frame.shape, shape
-    for layer, pool in enumerate(network.pools):
-        if layer == 0:
+    for pool in network.pools:
+        if not chain:
             where = network.windows(framed)
         else:
             field = network.field if network.next_field is None else network.next_field
@@ -46,15 +62,15 @@ def layers(
             tiles(where.counts, network.groups)  # refuses more groups than this layer has windows
         counts = where.counts if network.connectivity == "full" else where.counts_of(real[:-1])
         steps = per_axis(pool, len(counts), "Network", "pool")
-        left = tuple(n // p for n, p in zip(counts, steps))
-        out.append((where, counts, left))
+        pooled = tuple(n // p for n, p in zip(counts, steps))
+        chain.append(LayerWindows(where, counts, pooled))
         framed = (*(n // p for n, p in zip(where.counts, steps)), frame.width)
-        real = (*left, network.width)
-    return out
+        real = (*pooled, network.width)
+    return chain
 
 
 def convolves(network: "Network", shape: tuple[int, ...]) -> bool:
-    """Whether the network is spelled as convolutions of whole images.
+    """Whether the network runs as convolutions of whole images, if it has several layers.
 
     >>> from separatrix.networks import CNN
     >>> convolves(CNN(3, depth=2), (8, 8, 1)), convolves(CNN(3, depth=2), (8, 1))
@@ -66,8 +82,8 @@ def convolves(network: "Network", shape: tuple[int, ...]) -> bool:
 
 
 def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = None) -> Layout:
-    """The first layer's layout, with those of the further layers and of the units that the readout
-    reads.
+    """The first layer's layout, which holds those of the further layers and of the units that the
+    readout reads.
 
     >>> from separatrix.networks import FCN
     >>> [place.windows.span for place in layout(FCN(width=5, depth=3), (4, 2)).deeper]
@@ -75,26 +91,22 @@ def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = No
     """
     frame = within or Frame(shape, network.width)
     chain = layers(network, shape, within)
-    inputs = [shape] + [(*left, network.width) for _, _, left in chain[:-1]]
+    inputs = [shape] + [(*layer.pooled, network.width) for layer in chain[:-1]]
     first, *rest = [
-        lay(network, where, frame.width, real, counts)
-        for (where, counts, _), real in zip(chain, inputs)
+        lay(network, layer.windows, frame.width, real, layer.counts)
+        for layer, real in zip(chain, inputs)
     ]
-    where, _, left = chain[-1]
-    framed = math.prod(
-        n // p
-        for n, p in zip(
-            where.counts, per_axis(network.pools[-1], len(where.counts), "Network", "pool")
-        )
-    )
-    positions = product(left)
+    last = chain[-1]
+    steps = per_axis(network.pools[-1], len(last.windows.counts), "Network", "pool")
+    framed = math.prod(n // p for n, p in zip(last.windows.counts, steps))
+    positions = product(last.pooled)
     units = real_units(framed, positions, frame.width, network.width)
     whole = windows(frame.shape, None, 1) if convolves(network, shape) else None
     return first._replace(deeper=tuple(rest), ends=(units, positions), whole=whole)
 
 
 def hidden(
-    network: "Network", params: Params, patches: Float[Array, "positions span rows"], layout: Layout
+    network: "Network", params: Params, patches: Patches, layout: Layout
 ) -> Float[Array, "units rows"]:
     """The activations of the last hidden layer, after pooling.
 
@@ -106,28 +118,31 @@ def hidden(
     (9, 4)
     """
     forward = _by_patches if layout.whole is None else _by_convolutions
-    return forward(network, params, patches, layout)
+    return forward(network, params, patches.by_span, layout)
 
 
-def _parts(params: Params, place: Layout) -> list[Any]:
-    biases = params.bias if params.bias is not None else (None,) * len(params.weights)
-    return list(zip((place, *place.deeper), params.weights, biases))
+def _steps(
+    network: "Network", params: Params, layout: Layout
+) -> list[tuple[Layout, HiddenLayer, Any]]:
+    """For every hidden layer its layout, its parameters, and by how much it is pooled."""
+    return list(zip((layout, *layout.deeper), params.layers, network.pools))
 
 
 def _by_patches(
-    network: "Network", params: Params, patches: Any, layout: Layout
+    network: "Network",
+    params: Params,
+    patches: Float[Array, "positions span rows"],
+    layout: Layout,
 ) -> Float[Array, "units rows"]:
     rows, now = patches.shape[-1], patches
-    for layer, ((place, weights, bias), pool) in enumerate(
-        zip(_parts(params, layout), network.pools)
-    ):
+    for place, layer, pool in _steps(network, params, layout):
         where = place.windows
-        if layer:
+        if place is not layout:
             now = _windows_of(now, where)
-        spread = place.spread(weights)
+        spread = place.spread(layer.weights)
         z = jnp.broadcast_to(spread, (where.positions, *spread.shape[1:])) @ now
-        if bias is not None:
-            z = z + place.spread(bias)[:, :, None]
+        if layer.bias is not None:
+            z = z + place.spread(layer.bias)[:, :, None]
         # Padded units are silenced, so that no layer after them learns from an activation that is
         # not 0 at 0.
         active = network.activation(z) * place.units[0][:, None]
@@ -136,41 +151,38 @@ def _by_patches(
 
 
 def _by_convolutions(
-    network: "Network", params: Params, patches: Any, layout: Layout
+    network: "Network",
+    params: Params,
+    images: Float[Array, "1 span rows"],
+    layout: Layout,
 ) -> Float[Array, "units rows"]:
-    rows, convolve = patches.shape[-1], chosen()
-    now = patches[0].T.reshape(rows, *layout.windows.space, layout.windows.channels)
-    for (place, weights, bias), pool in zip(_parts(params, layout), network.pools):
+    rows, convolve = images.shape[-1], chosen()
+    now = images[0].T.reshape(rows, *layout.windows.space, layout.windows.channels)
+    for place, layer, pool in _steps(network, params, layout):
         where = place.windows
         if network.border == "wrap":
             now = jnp.pad(now, ((0, 0), *((0, f - 1) for f in where.field), (0, 0)), mode="wrap")
-        filters = weights[0].reshape(-1, *where.field, where.channels)
+        filters = layer.weights[0].reshape(-1, *where.field, where.channels)
         z = convolve(now, filters, where.stride)
-        now = _pooled(network.activation(z if bias is None else z + bias[0]), 1, 2, pool)
+        active = network.activation(z if layer.bias is None else z + layer.bias[0])
+        now = _pooled(active, 1, 2, pool)
     return now.reshape(rows, -1).T
 
 
 def _windows_of(now: Float[Array, "..."], where: Windows) -> Float[Array, "positions span rows"]:
-    """The windows of activations (*space, width, rows), as slices: their gradient is a sum in a
-    fixed order, also on a GPU.
+    """The windows of activations (*space, width, rows).
+
+    They are slices, whose gradient is a sum in a fixed order, also on a GPU.
     """
     rows = now.shape[-1]
-    cuts = []
-    for corner in _corners(where.field):
+    slices = []
+    for corner in itertools.product(*map(range, where.field)):
         if where.border == "wrap":
-            cuts.append(jnp.roll(now, [-c for c in corner], range(len(corner))))
+            slices.append(jnp.roll(now, [-c for c in corner], range(len(corner))))
         else:
-            cuts.append(now[tuple(slice(c, c + n) for c, n in zip(corner, where.counts))])
-    seen = jnp.stack(cuts, axis=len(where.counts)) if len(cuts) > 1 else cuts[0]
+            slices.append(now[tuple(slice(c, c + n) for c, n in zip(corner, where.counts))])
+    seen = jnp.stack(slices, axis=len(where.counts)) if len(slices) > 1 else slices[0]
     return seen.reshape(where.positions, where.span, rows)
-
-
-def _corners(field: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return (
-        [(i,) for i in range(field[0])]
-        if len(field) == 1
-        else [(i, j) for i in range(field[0]) for j in range(field[1])]
-    )
 
 
 def _pooled(now: Float[Array, "..."], first: int, axes: int, pool: Any) -> Float[Array, "..."]:
@@ -178,46 +190,7 @@ def _pooled(now: Float[Array, "..."], first: int, axes: int, pool: Any) -> Float
     for axis, step in zip(range(first, first + axes), per_axis(pool, axes, "Network", "pool")):
         if step > 1:
             count = now.shape[axis] // step
-            kept = jax.lax.slice_in_dim(now, 0, count * step, axis=axis)
-            now = kept.reshape(*now.shape[:axis], count, step, *now.shape[axis + 1 :]).mean(
-                axis + 1
-            )
+            trimmed = jax.lax.slice_in_dim(now, 0, count * step, axis=axis)
+            tiled = trimmed.reshape(*now.shape[:axis], count, step, *now.shape[axis + 1 :])
+            now = tiled.mean(axis + 1)
     return now
-
-
-class Costs(NamedTuple):
-    """What a network of any depth costs on one input.
-
-    >>> Costs(1, 2, 3, 4, 5).products
-    2
-    """
-
-    parameters: int  # of the hidden layers
-    products: int  # multiply-adds into hidden units
-    read: int  # units that the readout reads
-    cut: int  # numbers that a row has once it is cut
-    hidden: int  # numbers that the hidden layers hold
-
-
-def costs(network: "Network", shape: tuple[int, ...]) -> Costs:
-    """The costs of a network on an input of `shape`.
-
-    >>> from separatrix.networks import FCN
-    >>> costs(FCN(width=5, depth=2, bias=False), (4, 2))
-    Costs(parameters=65, products=65, read=5, cut=8, hidden=15)
-    """
-    whole = network.layered and convolves(network, shape)
-    chain = layers(network, shape)
-    hidden = [where.positions * network.width for where, _, _ in chain]
-    patches = [where.positions * where.span for where, _, _ in chain]
-    return Costs(
-        parameters=sum(
-            network.count_groups(where) * network.width * (where.span + network.bias)
-            for where, _, _ in chain
-        ),
-        products=sum(units * where.span for units, (where, _, _) in zip(hidden, chain)),
-        read=math.prod(chain[-1][2]) * network.width,
-        cut=math.prod(shape) if whole else patches[0],
-        hidden=sum(hidden)
-        + (sum(patches) if whole and holds_windows() else 0 if whole else sum(patches[1:])),
-    )

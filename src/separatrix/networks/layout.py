@@ -1,4 +1,4 @@
-"""How a network lies over its input: parameters, frames, windows, and which windows share their
+"""How a network lies over its input: parameters, frames, patches, and which windows share their
 weights.
 """
 
@@ -7,44 +7,89 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from separatrix.errors import ParameterError
+from separatrix.networks import kernels
 from separatrix.networks.windows import Windows, per_axis
+
+Weights = Float[Array, "groups width span"]
+Biases = Float[Array, "groups width"]
+
+
+class HiddenLayer(NamedTuple):
+    """The parameters of one hidden layer."""
+
+    weights: Weights
+    bias: Biases | None
 
 
 class Params(NamedTuple):
-    """The parameters of a network; parts that a network does not have are None.
+    """The parameters of a network, or anything of their shapes, such as a gradient.
 
-    Weights and biases of a network with several hidden layers are tuples, one array a layer.
+    A part that a network does not have is None. `layers` gives the hidden layers one by one,
+    whatever their number.
 
-    >>> Params(weights=1.0).readout is None
-    True
+    Attributes:
+        weights: of one hidden layer (groups, width, span): one group per position (local), per tile
+            of positions (grouped), or one in all (shared and full). Of several hidden layers, or
+            with pooling, a tuple of such arrays, one per layer.
+        bias: of one hidden layer (groups, width); of several, a tuple of them.
+        readout: (positions, width) for a readout by positions, (width,) for a pooled one; with
+            several outputs, one more axis for them.
+        offset: (), or (outputs,).
     """
 
-    # (groups, width, span): one group per position (local), per run of positions (grouped), or one
-    # in all
-    weights: Any
-    bias: Any = None  # (groups, width)
-    readout: Any = (
-        None  # (positions, width), or (width,) when pooled; a last axis for several outputs
-    )
-    offset: Any = None  # (), or (outputs,)
+    weights: Weights | tuple[Weights, ...] | None
+    bias: Biases | tuple[Biases, ...] | None = None
+    readout: Float[Array, "..."] | None = None
+    offset: Float[Array, "..."] | None = None
+
+    @property
+    def layers(self) -> tuple[HiddenLayer, ...]:
+        """The weights and biases of every hidden layer; empty where there are no weights.
+
+        >>> [layer.bias for layer in Params(jnp.ones((1, 2, 3))).layers]
+        [None]
+        """
+        if self.weights is None:
+            return ()
+        several = isinstance(self.weights, tuple)
+        weights = self.weights if several else (self.weights,)
+        bias = (None,) * len(weights) if self.bias is None else self.bias
+        return tuple(map(HiddenLayer, weights, bias if isinstance(bias, tuple) else (bias,)))
+
+    @property
+    def only_layer(self) -> HiddenLayer:
+        """The hidden layer of a network that has a single one."""
+        (layer,) = self.layers
+        return layer
 
 
 class Frame(NamedTuple):
-    """The sizes that a program's arrays have, at least as large as those of the trials it serves.
-
-    >>> Frame(shape=(4, 3), width=2).width
-    2
-    """
+    """The sizes of a program's arrays, at least as large as those of the trials that it runs."""
 
     shape: tuple[int, ...]
     width: int
 
 
+class Patches(NamedTuple):
+    """A batch as a network takes it: the windows of its rows, or (convolutions) whole images.
+
+    `by_row` is a second copy, which some kernels read. Only `Layout.cut` decides whether there is
+    one, and only `Network.scores` reads it.
+    """
+
+    by_span: Float[Array, "positions span rows"]
+    by_row: Float[Array, "positions rows span"] | None = None
+
+    def take(self, rows: Int[Array, " batch"]) -> "Patches":
+        """The patches of some rows, without the second copy."""
+        return Patches(self.by_span[:, :, rows])
+
+
 class Layout(NamedTuple):
-    """A network laid over an input: its windows at the frame's size and which entries are real
+    """A network laid over an input: its windows at the frame's size, and which entries are real
     rather than padding.
 
     >>> from separatrix.networks import FCN
@@ -59,29 +104,42 @@ class Layout(NamedTuple):
     units: Float[Array, "positions width"]  # 1 where a hidden unit is real
     positions: Any  # the real number of windows
     fan_in: Any  # the real number of inputs of a unit
-    member: Float[Array, "positions groups"] | None = (
-        None  # which group each window belongs to, where several share weights
-    )
+    # which group each window belongs to, where several windows share weights
+    member: Float[Array, "positions groups"] | None = None
     deeper: tuple[Any, ...] = ()  # the layouts of further hidden layers
-    ends: tuple[Any, Any] | None = (
-        None  # `units` and `positions` of what the readout reads, where that is not this layer
-    )
-    whole: Windows | None = None  # where rows are kept whole rather than cut into patches
+    # `units` and `positions` of what the readout reads, where that is not this layer
+    ends: tuple[Any, Any] | None = None
+    whole: Windows | None = None  # where rows stay whole rather than being cut into patches
+    by_row: bool = False  # whether kernels for full networks may read patches row by row
 
     @property
     def read(self) -> tuple[Float[Array, "positions width"], Any]:
         """Which units the readout reads, and the real number of their positions."""
         return self.ends or (self.units, self.positions)
 
-    def cut(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
-        """A batch as this network takes it: cut into the patches of its windows, or kept whole.
+    def cut(self, x: Float[Array, "rows ..."], reused: bool = False) -> Patches:
+        """A batch as this network takes it: cut into the patches of its windows, or left whole.
+
+        Args:
+            x: a batch of inputs.
+            reused: whether many steps read these patches, so that a second copy for kernels pays.
 
         >>> from separatrix.networks import CNN
         >>> x = jnp.zeros((5, 4, 4, 1))
-        >>> CNN(field=3).layout((4, 4, 1)).cut(x).shape, CNN(field=3, depth=2, next_field=1).layout((4, 4, 1)).cut(x).shape
-        ((4, 9, 5), (1, 16, 5))
+        >>> CNN(field=3).layout((4, 4, 1)).cut(x).by_span.shape
+        (4, 9, 5)
+        >>> CNN(field=3, depth=2, next_field=1).layout((4, 4, 1)).cut(x).by_span.shape
+        (1, 16, 5)
         """
-        return (self.whole or self.windows).patches(x)
+        patches = (self.whole or self.windows).patches(x)
+        _, span, rows = patches.shape
+        copied = (
+            reused
+            and self.by_row
+            and patches.dtype == jnp.float32
+            and kernels.suits(self.width, span, rows, full=True)
+        )
+        return Patches(patches, kernels.row_by_row(patches) if copied else None)
 
     def spread(self, part: Float[Array, "groups ..."]) -> Float[Array, "positions ..."]:
         """Weights or biases of groups, copied to the windows of each group; others as they are.
@@ -99,8 +157,9 @@ class Layout(NamedTuple):
 def lay(
     network: Any, where: Windows, width: int, shape: tuple[Any, ...], counts: tuple[Any, ...]
 ) -> Layout:
-    """One hidden layer over windows `where` of the frame's size; `shape` and `counts` are the real
-    sizes, which may be traced.
+    """Lay one hidden layer over windows `where` of the frame's size.
+
+    `shape` and `counts` are the real sizes, which may be traced.
 
     >>> from separatrix.networks import FCN, windows
     >>> lay(FCN(width=2), windows((4, 3), None, 1), 2, (4, 3), (1,)).fan_in
@@ -119,15 +178,23 @@ def lay(
     member = membership(where, counts, along) if product(along) > 1 else None
     units = real_units(where.positions, positions, width, network.width)
     return Layout(
-        where, network.count_groups(where), width, inside, units, positions, fan_in, member
+        windows=where,
+        groups=network.count_groups(where),
+        width=width,
+        inside=inside,
+        units=units,
+        positions=positions,
+        fan_in=fan_in,
+        member=member,
     )
 
 
 def real_units(
     positions: int, real_positions: Any, width: int, real_width: Any
 ) -> Float[Array, "positions width"]:
-    """1 where a hidden unit is real, 0 where it is padding: padding lengthens 1-D inputs only, so
-    the real windows are the first ones.
+    """1 where a hidden unit is real, 0 where it is padding.
+
+    Padding lengthens 1-D inputs only, so the real windows are the first ones.
 
     >>> real_units(2, 1, 2, 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
@@ -135,15 +202,6 @@ def real_units(
     return (
         (jnp.arange(positions) < real_positions)[:, None] & (jnp.arange(width) < real_width)
     ).astype(jnp.float32)
-
-
-def first_layer(part: Any) -> Any:
-    """The first hidden layer's weights or biases, whether there are more layers or not.
-
-    >>> first_layer((1.0, 2.0)), first_layer(3.0)
-    (1.0, 3.0)
-    """
-    return part[0] if isinstance(part, tuple) else part
 
 
 def product(numbers: Any) -> Any:
@@ -159,13 +217,13 @@ def product(numbers: Any) -> Any:
 
 
 def tiles(counts: tuple[int, ...], groups: Any) -> tuple[int, ...]:
-    """The number of groups along each axis of windows, or one sentence.
+    """The number of groups along each axis of windows.
+
+    Raises:
+        ParameterError: there are more groups than windows along an axis.
 
     >>> tiles((6,), 3), tiles((4, 4), (2, 1)), tiles((4, 4), None)
     ((3,), (2, 1), (1, 1))
-    >>> tiles((6,), 7)
-    Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `groups` of Network must be at most the number of positions (6,), got (7,)
     """
     if groups is None or groups == 1:
         return (1,) * len(counts)

@@ -1,49 +1,65 @@
-"""One hidden layer, three connectivities: the networks of the three papers are one network.
+"""The network of the three papers: one hidden layer (or several) with one of three connectivities.
 
 Every unit looks through a window. A fully connected network has one window, the whole input; a
-locally connected one has its own weights at every window; a convolutional one shares them. With
-patches laid out (positions, span, rows), all three are one batched matrix product followed by one
-vector-matrix product — which is also the fastest of the spellings timed on a CPU core
-(benchmarks/spellings.py).
+locally connected network has its own weights at every window; a convolutional network shares them.
+With patches laid out (positions, span, rows), all three are one batched matrix product followed by
+one vector-matrix product. Of the implementations timed on a CPU core it is also the fastest
+(benchmarks/implementations.py).
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from separatrix.errors import ParameterError
-from separatrix.networks import layers as deep
+from separatrix.networks import cost, kernels, layers
 from separatrix.networks.activations import LSA, Activation, ReLU
 from separatrix.networks.initial import Initial
-from separatrix.networks.kernels import fused
-from separatrix.networks.layout import Frame, Layout, Params, lay, product, tiles
+from separatrix.networks.layout import Frame, Layout, Params, Patches, lay, product, tiles
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, per_axis, windows
 from separatrix.spec import Spec, as_integer, choice, size, static
 from separatrix.streams import draw, named, normal
 
+Scores = Float[Array, " rows"] | Float[Array, "rows outputs"]
+
 
 class Network(Spec):
-    """A network with one hidden layer: connectivity × width × activation × readout.
+    """A network: connectivity × width × activation × readout, of one hidden layer or several.
 
-    `width` counts hidden units for "full", and filters per window for "local" and "shared".
-    `readout` is "positions" (a trained weight for every hidden unit), "pooled" (a trained weight
-    for every filter, averaged over windows) or "sum" (all ones, not trained). `bias` gives hidden
-    units a bias, `offset` the output one. `start` is a smaller network inside which this one
-    begins: its initial parameters are embedded exactly.
+    `FCN`, `LCN` and `CNN` make the three connectivities. A new function of the input is a subclass
+    that overrides `scores`, `init` or `windows`.
 
-    `field` is the size of the windows, or `Views` that say what each of them sees. `groups` cuts
-    the windows of a shared network into contiguous runs (2-D: a tuple, a × b tiles) that share
-    their weights inside only: 1 is the convolution, as many as there are windows the local network.
-    With `border` "wrap" windows continue around the edge. With `outputs` > 1 the scores are (rows,
-    outputs), one a class.
+    Args:
+        connectivity: "full", "local" or "shared".
+        width: hidden units of a full network; filters per window of a local or shared one.
+        field: the size of the windows, one integer or a tuple with one per axis, or `Views` that
+            say what each window sees. None for a full network.
+        stride: the step from one window to the next, as `field`.
+        activation: the function of the hidden units.
+        readout: "positions" (a trained weight for every hidden unit), "pooled" (a trained weight
+            for every filter, averaged over windows) or "sum" (all ones, not trained).
+        bias: whether hidden units have a bias.
+        offset: whether the output has one.
+        initial: the distribution of the parameters before training.
+        start: a smaller network inside which this one begins; its initial parameters are embedded
+            exactly.
+        groups: the number of sets of weights of a shared network: its windows are divided into so
+            many contiguous tiles (2-D: a tuple, a × b tiles), and each tile shares its weights. 1
+            is the convolution; as many as there are windows is the local network.
+        border: "valid", or "wrap" for windows that continue around the edge.
+        outputs: the number of scores per row; more than one for classes.
+        depth: the number of hidden layers, all of the same connectivity, width and activation (a
+            paper that counts layers of weights counts one more).
+        next_field: the windows of further layers, at stride 1 over the layer before; None for
+            `field`.
+        pool: how many neighbouring positions are averaged after every layer; a tuple has one number
+            per layer.
 
-    `depth` counts hidden layers, all of the same connectivity, width and activation (a paper that
-    counts layers of weights counts one more). Further layers look through windows of `next_field`
-    (None: `field`) at stride 1 over the layer before; `pool` averages that many neighbouring
-    positions after every layer, or after each as a tuple says. See `networks/layers.py`.
+    Raises:
+        ParameterError: fields that contradict each other, such as `groups` of a local network.
 
     >>> import jax
     >>> network = CNN(field=3, width=2)
@@ -74,80 +90,55 @@ class Network(Spec):
     pool: Any = static(default=1)
 
     def check(self) -> None:
-        if self.connectivity == "full" and self.field is not None:
-            raise ParameterError(
-                "Network", "field", "None for a fully connected network", self.field
-            )
-        if self.connectivity != "full" and self.field is None:
-            raise ParameterError("Network", "field", "given for a local or shared network", None)
+        full, has_views = self.connectivity == "full", isinstance(self.field, Views)
+        if full and self.field is not None:
+            self._refuse("field", "None for a fully connected network")
+        if not full and self.field is None:
+            self._refuse("field", "given for a local or shared network")
         for name in ("field", "stride", "groups", "next_field"):
-            given: Any = getattr(self, name)
-            if not isinstance(given, Views) and (given is not None or name == "stride"):
-                axes = len(given) if isinstance(given, tuple) else 1
-                per_axis(given, min(max(axes, 1), 2), "Network", name)
+            sizes: Any = getattr(self, name)
+            if not isinstance(sizes, Views) and (sizes is not None or name == "stride"):
+                axes = len(sizes) if isinstance(sizes, tuple) else 1
+                per_axis(sizes, min(max(axes, 1), 2), "Network", name)
         if self.connectivity != "shared" and self.groups is not None:
-            raise ParameterError(
-                "Network", "groups", "None unless the connectivity is 'shared'", self.groups
-            )
-        if self.border == "wrap" and (self.connectivity == "full" or isinstance(self.field, Views)):
-            raise ParameterError(
-                "Network",
-                "border",
-                "'valid' for a full network and for views, which have no edge",
-                self.border,
-            )
-        if isinstance(self.field, Views) and self.stride != 1:
-            raise ParameterError(
-                "Network", "stride", "1 for views, which are not on a grid", self.stride
-            )
+            self._refuse("groups", "None unless the connectivity is 'shared'")
+        if self.border == "wrap" and (full or has_views):
+            self._refuse("border", "'valid' for a full network and for views, which have no edge")
+        if has_views and self.stride != 1:
+            self._refuse("stride", "1 for views, which are not on a grid")
         per_axis(self.pool, self.depth, "Network", "pool")
-        if self.connectivity == "full" and (self.pool != 1 or self.next_field is not None):
-            given = "pool" if self.pool != 1 else "next_field"
-            raise ParameterError(
-                "Network",
-                given,
-                "left out for a full network, which has no positions",
-                getattr(self, given),
-            )
-        if self.layered and (isinstance(self.field, Views) or self.start is not None):
-            given = "field" if isinstance(self.field, Views) else "start"
-            raise ParameterError(
-                "Network",
-                given,
-                "left to networks of one hidden layer without pooling",
-                getattr(self, given),
-            )
+        if full and (self.pool != 1 or self.next_field is not None):
+            name = "pool" if self.pool != 1 else "next_field"
+            self._refuse(name, "left out for a full network, which has no positions")
+        if self.layered and (has_views or self.start is not None):
+            name = "field" if has_views else "start"
+            self._refuse(name, "left to networks of one hidden layer without pooling")
         if self.outputs > 1 and self.readout == "sum":
-            raise ParameterError(
-                "Network", "readout", "trained when there are several outputs", self.readout
-            )
+            self._refuse("readout", "trained when there are several outputs")
         if self.initial.weights == "signs" and not self.bias:
-            raise ParameterError(
-                "Network", "bias", "True with the 'signs' initialisation, which sets it", self.bias
-            )
-        if self.start is not None and not isinstance(self.start, Network):
-            raise ParameterError("Network", "start", "a Network or None", self.start)
+            self._refuse("bias", "True with the 'signs' initialisation, which sets it")
         if self.start is not None:
-            if self.start.layered:
-                raise ParameterError(
-                    "Network",
-                    "start",
-                    "a network of one hidden layer without pooling",
-                    self.start.depth,
-                )
-            within = () if self.connectivity == "full" else ("field", "stride", "border")
-            for name in ("activation", "readout", "bias", "offset", "outputs", *within):
-                if getattr(self.start, name) != getattr(self, name):
-                    raise ParameterError(
-                        "Network",
-                        "start",
-                        f"a network with the same `{name}`",
-                        getattr(self.start, name),
-                    )
+            self._check_start()
+
+    def _check_start(self) -> None:
+        if not isinstance(self.start, Network):
+            self._refuse("start", "a Network or None")
+        if self.start.layered:
+            self._refuse("start", "a network of one hidden layer without pooling", self.start.depth)
+        within = () if self.connectivity == "full" else ("field", "stride", "border")
+        for name in ("activation", "readout", "bias", "offset", "outputs", *within):
+            other = getattr(self.start, name)
+            if other != getattr(self, name):
+                self._refuse("start", f"a network with the same `{name}`", other)
+
+    def _refuse(self, name: str, allowed: str, *other: Any) -> NoReturn:
+        raise ParameterError("Network", name, allowed, *(other or (getattr(self, name),)))
 
     def windows(self, shape: tuple[int, ...]) -> Windows:
-        """The windows of this network on inputs of `shape`; refuses, in one sentence, an input that
-        it does not fit.
+        """The windows of this network on inputs of `shape`.
+
+        Raises:
+            ParameterError: the input does not fit the network.
 
         >>> CNN(field=3, border="wrap").windows((8, 1)).positions
         8
@@ -157,78 +148,65 @@ class Network(Spec):
         return where
 
     def fits(self, shape: tuple[int, ...]) -> None:
-        """Refuse, in one sentence, inputs of a shape that some layer does not fit.
+        """Refuse inputs of a shape that some layer does not fit.
 
         >>> CNN(field=3, depth=2).fits((4, 1))
         Traceback (most recent call last):
-        separatrix.errors.ParameterError: the `field` of Network must be at most the input's size (2,), got (3,)
+        separatrix.errors.ParameterError: the `field` of Network must be ... (2,), got (3,)
         """
-        deep.layers(self, shape)
+        layers.layers(self, shape)
 
     def count_groups(self, where: Windows) -> int:
         """How many sets of weights there are over these windows."""
-        return (
-            where.positions
-            if self.connectivity == "local"
-            else product(tiles(where.counts, self.groups))
-        )
+        if self.connectivity == "local":
+            return where.positions
+        return product(tiles(where.counts, self.groups))
 
     def layout(self, shape: tuple[int, ...], within: Frame | None = None) -> Layout:
         """Lay the network over inputs of `shape`, in arrays of the sizes of `within`."""
         if self.layered:
-            return deep.layout(self, shape, within)
+            return layers.layout(self, shape, within)
         frame = within or Frame(shape, self.width)
-        where = self.windows(frame.shape)
-        counts = where.counts if self.connectivity == "full" else where.counts_of(shape[:-1])
-        return lay(self, where, frame.width, shape, counts)
+        where, full = self.windows(frame.shape), self.connectivity == "full"
+        counts = where.counts if full else where.counts_of(shape[:-1])
+        # Kernels read full patches row by row, and only if no subclass overrides `scores`.
+        by_row = full and self.outputs == 1 and type(self).scores is Network.scores
+        return lay(self, where, frame.width, shape, counts)._replace(by_row=by_row)
 
     def init(
         self, key: Key[Array, ""], shape: tuple[int, ...], within: Frame | None = None
     ) -> Params:
-        """The parameters before training."""
-        if self.start is not None:
-            from separatrix.networks.embeddings import embed
+        """The parameters before training.
 
-            parent = self.start.init(key, shape)
-            params = embed(
-                self.start, parent, shape, to=self.connectivity, groups=self.groups
-            ).params
-            if params.weights.shape[1] != self.width:
-                needed = params.weights.shape[1]
-                raise ParameterError(
-                    "Network",
-                    "width",
-                    f"{needed}, the units of the network it starts in",
-                    self.width,
-                )
-            return params
+        Args:
+            key: a JAX random key.
+            shape: the shape of one input, channels last.
+            within: the sizes of the arrays, where they are larger than this network needs.
+        """
+        if self.start is not None:
+            return self._embedded_start(key, shape)
         place = self.layout(shape, within)
         drawn = [
-            self._draw_layer(named(key, f"weights {i}" if i else "weights"), each)
-            for i, each in enumerate((place, *place.deeper))
+            self._draw_layer(named(key, f"weights {i}" if i else "weights"), layer)
+            for i, layer in enumerate((place, *place.deeper))
         ]
         weights, bias = tuple(zip(*drawn)) if self.layered else drawn[0]
-        readout = None
-        if self.readout != "sum":
-            real, positions = place.read
-            mask, units = (
-                (real, self.width * positions)
-                if self.readout == "positions"
-                else (real[0], self.width)
-            )
-            raw = draw(normal, named(key, "readout"), (*mask.shape, *self.answers))
-            readout = (
-                raw
-                * mask.reshape(*mask.shape, *(1 for _ in self.answers))
-                * self.initial.readout
-                / jnp.sqrt(1.0 * units)
-            )
         return Params(
-            weights,
-            bias if self.bias else None,
-            readout,
-            jnp.zeros(self.answers) if self.offset else None,
+            weights=weights,
+            bias=bias if self.bias else None,
+            readout=None if self.readout == "sum" else self._draw_readout(key, place),
+            offset=jnp.zeros(self.answers) if self.offset else None,
         )
+
+    def _embedded_start(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Params:
+        from separatrix.networks.embeddings import embed
+
+        parent = self.start.init(key, shape)
+        params = embed(self.start, parent, shape, to=self.connectivity, groups=self.groups).params
+        units = params.only_layer.weights.shape[1]
+        if units != self.width:
+            self._refuse("width", f"{units}, the units of the network it starts in")
+        return params
 
     def _draw_layer(self, key: Key[Array, ""], place: Layout) -> tuple[Array, Array | None]:
         """The weights and biases of one hidden layer."""
@@ -240,6 +218,20 @@ class Network(Spec):
         bias = real * self.initial.hidden_bias(place.fan_in) if self.bias else None
         return weights * real[:, :, None], bias
 
+    def _draw_readout(self, key: Key[Array, ""], place: Layout) -> Float[Array, "..."]:
+        real, positions = place.read
+        if self.readout == "positions":
+            mask, units = real, self.width * positions
+        else:
+            mask, units = real[0], self.width
+        raw = draw(normal, named(key, "readout"), (*mask.shape, *self.answers))
+        return (
+            raw
+            * mask.reshape(*mask.shape, *(1 for _ in self.answers))
+            * self.initial.readout
+            / jnp.sqrt(1.0 * units)
+        )
+
     @property
     def pools(self) -> tuple[int, ...]:
         """By how much positions are pooled after each hidden layer."""
@@ -247,8 +239,9 @@ class Network(Spec):
 
     @property
     def layered(self) -> bool:
-        """Whether there is more than one hidden layer, or pooling: then weights and biases are
-        tuples, one array a layer.
+        """Whether there are several hidden layers, or pooling.
+
+        Weights and biases are then tuples with one array per layer.
         """
         return self.depth > 1 or self.pools != (1,)
 
@@ -257,58 +250,42 @@ class Network(Spec):
         """The shape of the score of one row: () for one output."""
         return () if self.outputs == 1 else (self.outputs,)
 
-    def scores(
-        self,
-        params: Params,
-        patches: Float[Array, "positions span rows"],
-        layout: Layout,
-        by_row: Float[Array, "positions rows span"] | None = None,
-    ) -> Float[Array, " rows"] | Float[Array, "rows outputs"]:
-        """The outputs for a batch that is already cut into patches; `by_row` is what the method of
-        that name gives.
+    def scores(self, params: Params, patches: Patches, layout: Layout) -> Scores:
+        """The outputs for a batch that is already cut into patches.
+
+        Args:
+            params: the parameters.
+            patches: what `layout.cut` makes of a batch.
+            layout: what `layout` gives for the inputs' shape.
+
+        Returns:
+            One score per row; with several outputs, (rows, outputs).
         """
         if self.layered:
-            return self.read(params, deep.hidden(self, params, patches, layout), layout)
-        positions, _, rows = patches.shape
-        weights, bias = (
-            layout.spread(params.weights),
-            None if params.bias is None else layout.spread(params.bias),
-        )
-        if (self.connectivity != "full" or by_row is not None) and self._has_kernels(
-            weights.shape[1], patches
-        ):
-            out = fused.outputs(
-                weights, bias, self.coefficients(params, layout), patches, self.activation, by_row
+            return self.read(params, layers.hidden(self, params, patches, layout), layout)
+        layer, windows = params.only_layer, patches.by_span
+        positions, _, rows = windows.shape
+        weights = layout.spread(layer.weights)
+        bias = None if layer.bias is None else layout.spread(layer.bias)
+        if self._uses_kernels(weights.shape[1], patches):
+            coefficients = self.coefficients(params, layout)
+            out = kernels.outputs(
+                weights, bias, coefficients, windows, self.activation, patches.by_row
             )
             return out if params.offset is None else out + params.offset
-        z = jnp.broadcast_to(weights, (positions, *weights.shape[1:])) @ patches
+        z = jnp.broadcast_to(weights, (positions, *weights.shape[1:])) @ windows
         z = z if bias is None else z + bias[:, :, None]
         return self.read(params, self.activation(z).reshape(-1, rows), layout)
 
-    def by_row(
-        self, patches: Float[Array, "positions span rows"], layout: Layout
-    ) -> Float[Array, "positions rows span"] | None:
-        """The same patches stored row by row, where kernels want them so: for full networks, whose
-        `scores` are no others.
+    def _uses_kernels(self, width: int, patches: Patches) -> bool:
+        _, span, rows = patches.by_span.shape
+        full = self.connectivity == "full"
+        if (full and patches.by_row is None) or self.outputs > 1:
+            return False
+        in_float32 = patches.by_span.dtype == jnp.float32
+        return in_float32 and kernels.suits(width, span, rows, self.activation, full)
 
-        They have no kernels without, and a training on the same rows makes them once.
-
-        >>> FCN(20).by_row(jnp.ones((1, 400, 512)), FCN(20).layout((400, 1))) is None  # no kernels are asked for
-        True
-        """
-        own = type(self).scores is Network.scores and not self.layered
-        wanted = own and self.connectivity == "full" and self._has_kernels(layout.width, patches)
-        return fused.row_by_row(patches) if wanted else None
-
-    def _has_kernels(self, width: int, patches: Float[Array, "positions span rows"]) -> bool:
-        (_, span, rows), can = patches.shape, self.outputs == 1 and patches.dtype == jnp.float32
-        return can and fused.worth_it(
-            width, span, rows, self.activation, self.connectivity == "full"
-        )
-
-    def read(
-        self, params: Params, hidden: Float[Array, "units rows"], layout: Layout
-    ) -> Float[Array, " rows"] | Float[Array, "rows outputs"]:
+    def read(self, params: Params, hidden: Float[Array, "units rows"], layout: Layout) -> Scores:
         """The outputs from the activations of all hidden units."""
         coefficients = self.coefficients(params, layout)
         out = (
@@ -328,46 +305,43 @@ class Network(Spec):
         units = units if self.outputs == 1 else units[:, :, None]
         if self.readout == "sum":
             return units
-        if self.readout == "pooled":
-            return units * (params.readout / positions)
-        return units * params.readout
+        readout: Any = params.readout
+        return units * (readout / positions) if self.readout == "pooled" else units * readout
 
-    def apply(
-        self, params: Params, x: Float[Array, "rows ..."]
-    ) -> Float[Array, " rows"] | Float[Array, "rows outputs"]:
-        """The outputs for a batch of inputs."""
+    def apply(self, params: Params, x: Float[Array, "rows ..."]) -> Scores:
+        """The outputs for a batch of inputs.
+
+        Args:
+            params: the parameters.
+            x: inputs (rows, length, channels) or (rows, height, width, channels).
+        """
         layout = self.layout(x.shape[1:])
         return self.scores(params, layout.cut(x), layout)
 
     def sized_as(self, frame: "Network") -> "Network":
-        """This network, whose sizes may be traced, with the (equal) sizes of `frame`, also in the
-        networks that it starts in.
+        """This network with the (equal) sizes of `frame`, which are not traced.
+
+        The networks that it starts in are sized in the same way.
         """
         sized = eqx.tree_at(lambda n: n.width, self, frame.width)
-        return (
-            sized
-            if self.start is None
-            else eqx.tree_at(lambda n: n.start, sized, self.start.sized_as(frame.start))
-        )
+        if self.start is None:
+            return sized
+        return eqx.tree_at(lambda n: n.start, sized, self.start.sized_as(frame.start))
 
     def with_activation_bias(self, bias: Any) -> "Network":
-        """This network with another LSA bias (also a traced one)."""
+        """This network with another LSA bias, which may be traced."""
         if not isinstance(self.activation, LSA):
-            raise ParameterError(
-                "Learner",
-                "lsa_bias",
-                "None unless the activation is LSA",
-                type(self.activation).__name__,
-            )
+            kind = type(self.activation).__name__
+            raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", kind)
         return eqx.tree_at(lambda n: n.activation.bias, self, bias)
 
-    def costs(self, shape: tuple[int, ...]) -> deep.Costs:
+    def costs(self, shape: tuple[int, ...]) -> cost.Costs:
         """What the hidden layers cost on an input of `shape`: parameters, products, numbers held.
 
         >>> CNN(field=3, width=2).costs((8, 1)).products
         36
         """
-        return deep.costs(self, shape)
+        return cost.costs(self, shape)
 
     def parameter_count(self, shape: tuple[int, ...]) -> int:
         """How many numbers training may change.
@@ -375,22 +349,23 @@ class Network(Spec):
         >>> CNN(field=3, width=2).parameter_count((8, 1))
         20
         """
-        found = self.costs(shape)
-        out = {"positions": found.read, "pooled": self.width, "sum": 0}[self.readout]
-        return found.parameters + (out + self.offset) * self.outputs
+        return cost.parameter_count(self, shape)
 
     def flops(self, shape: tuple[int, ...]) -> int:
-        """Multiply-adds, counted as two operations, of one forward pass on one input.
+        """Operations of one forward pass on one input; a multiply-add counts as two.
 
         >>> FCN(width=10).flops((8, 1))
         180
         """
-        found = self.costs(shape)
-        return 2 * (found.products + found.read * self.outputs)
+        return cost.flops(self, shape)
 
 
 def FCN(width: int, **options: Any) -> Network:
-    """A fully connected network with `width` hidden units.
+    """A fully connected network.
+
+    Args:
+        width: the number of hidden units.
+        **options: further fields of `Network`.
 
     >>> FCN(width=4).connectivity
     'full'
@@ -399,8 +374,12 @@ def FCN(width: int, **options: Any) -> Network:
 
 
 def LCN(field: Any, width: int = 1, **options: Any) -> Network:
-    """A locally connected network: `width` filters at every window of size `field`, each with its
-    own weights.
+    """A locally connected network: every window has its own weights.
+
+    Args:
+        field: the size of the windows: an integer, a tuple with one per axis, or `Views`.
+        width: filters per window.
+        **options: further fields of `Network`.
 
     >>> LCN(field=3, width=4).connectivity
     'local'
@@ -409,7 +388,12 @@ def LCN(field: Any, width: int = 1, **options: Any) -> Network:
 
 
 def CNN(field: Any, width: int = 1, **options: Any) -> Network:
-    """A convolutional network: `width` filters shared by all windows of size `field`.
+    """A convolutional network: all windows share their weights.
+
+    Args:
+        field: the size of the windows: an integer, a tuple with one per axis, or `Views`.
+        width: filters per window.
+        **options: further fields of `Network`.
 
     >>> CNN(field=3, width=4).connectivity
     'shared'

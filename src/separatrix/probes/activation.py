@@ -21,13 +21,12 @@ def unit_rates(moment: Moment) -> Float[Array, "groups width"]:
     [[0.75, 0.25]]
     """
     layout, params = moment.layout, moment.params
-    positions = moment.train.patches.shape[0]
-    weights = jnp.broadcast_to(params.weights, (positions, *params.weights.shape[1:]))
-    z = weights @ moment.train.patches
-    if params.bias is not None:
-        z = z + params.bias[:, :, None]
+    layer, patches = params.only_layer, moment.train.patches.by_span
+    z = jnp.broadcast_to(layer.weights, (len(patches), *layer.weights.shape[1:])) @ patches
+    if layer.bias is not None:
+        z = z + layer.bias[:, :, None]
     rates = (z > 0) @ moment.train.weight  # (positions, width)
-    if params.weights.shape[0] == 1:
+    if len(layer.weights) == 1:
         return (rates * layout.units).sum(0, keepdims=True) / layout.positions
     return rates
 
@@ -100,11 +99,20 @@ def example_moment() -> Moment:
     params = Params(
         jnp.array([[[1.0, 0.0], [0.0, 3.0]]]), jnp.array([[0.5, -0.5]]), jnp.array([[2.0, -1.0]])
     )
-    rows = Rows(
-        jnp.array([[[0.0, 1.0, 2.0, -1.0], [0.0, 1.0, -1.0, 0.0]]]), jnp.zeros(4), jnp.full(4, 0.25)
-    )
+    x = jnp.array([[0.0, 0.0], [1.0, 1.0], [2.0, -1.0], [-1.0, 0.0]])
+    layout = network.layout((2, 1))
+    rows = Rows(layout.cut(x[:, :, None]), jnp.zeros(4), jnp.full(4, 0.25))
     return Moment(
-        0, params, params, params, jnp.zeros(()), network, network.layout((2, 1)), None, rows, rows
+        step=0,
+        params=params,
+        initial=params,
+        gradient=params,
+        loss=jnp.zeros(()),
+        network=network,
+        layout=layout,
+        direction=None,
+        train=rows,
+        test=rows,
     )
 
 

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from separatrix.networks import Layout, Params
-from separatrix.networks.layout import first_layer
 from separatrix.probes.base import Moment, probe, require_direction
 
 
@@ -44,7 +43,7 @@ def _best_place(
     # signal.
     real = layout.inside.reshape(-1, layout.windows.channels).max(1) > 0
     return jnp.argmax(
-        jnp.where(real, along(first_layer(params.weights), direction, layout), -jnp.inf),
+        jnp.where(real, along(params.layers[0].weights, direction, layout), -jnp.inf),
         axis=-1,
         keepdims=True,
     )
@@ -60,7 +59,7 @@ def _best(
     params: Params, direction: Float[Array, " channels"], layout: Layout
 ) -> Float[Array, "groups width"]:
     return _at(
-        along(first_layer(params.weights), direction, layout),
+        along(params.layers[0].weights, direction, layout),
         _best_place(params, direction, layout),
     )
 
@@ -70,7 +69,7 @@ def alignment(moment: Moment) -> Float[Array, ""]:
     """<w, w*>/||w||, the mean over units; a unit that sees several patches counts by its best one."""
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
-    norm = jnp.linalg.norm(first_layer(moment.params.weights), axis=-1)
+    norm = jnp.linalg.norm(moment.params.layers[0].weights, axis=-1)
     return unit_mean(inner / jnp.where(norm > 0, norm, 1.0), moment.layout)
 
 
@@ -81,7 +80,7 @@ def drift(moment: Moment) -> Float[Array, ""]:
     """
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
-    total = jnp.sum(first_layer(moment.params.weights) ** 2, -1)
+    total = jnp.sum(moment.params.layers[0].weights ** 2, -1)
     return unit_mean(jnp.sqrt(jnp.maximum(total - inner**2, 0.0)), moment.layout)
 
 
@@ -94,5 +93,5 @@ def signal_gradient(moment: Moment) -> Float[Array, ""]:
     if moment.gradient.weights is None:
         return jnp.zeros(())
     place = _best_place(moment.params, direction, moment.layout)
-    push = -along(first_layer(moment.gradient.weights), direction, moment.layout)
+    push = -along(moment.gradient.layers[0].weights, direction, moment.layout)
     return unit_mean(_at(push, place), moment.layout)

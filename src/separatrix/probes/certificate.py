@@ -46,7 +46,8 @@ def certificate_at(moment: Moment, sharpness: Any = None) -> Certificate:
         raise SeparatrixError(
             "the certificate is for ReLU networks that are full, or shared with a pooled readout"
         )
-    patches = rows.patches.transpose(0, 2, 1).reshape(-1, rows.patches.shape[1])
+    by_span = rows.patches.by_span
+    patches = by_span.transpose(0, 2, 1).reshape(-1, by_span.shape[1])
     real = (layout.units[:, :1] > 0) / layout.positions
     weight = (real * rows.weight).reshape(-1)
 

@@ -43,8 +43,9 @@ def network_risk(network: Network, params: Params, layout: Layout, rows: Rows) -
     >>> import jax, jax.numpy as jnp
     >>> from separatrix.networks import FCN
     >>> network = FCN(width=1, bias=False, readout="sum")
-    >>> rows = Rows(jnp.ones((1, 2, 4)), jnp.ones(4), jnp.full(4, 0.25))
-    >>> float(network_risk(network, Params(jnp.ones((1, 1, 2))), network.layout((2, 1)), rows))
+    >>> layout = network.layout((2, 1))
+    >>> rows = Rows(layout.cut(jnp.ones((4, 2, 1))), jnp.ones(4), jnp.full(4, 0.25))
+    >>> float(network_risk(network, Params(jnp.ones((1, 1, 2))), layout, rows))
     0.0
     """
     scores = network.scores(params, rows.patches, layout)

@@ -112,7 +112,7 @@ def trained_scores(
 
     @jax.jit
     def train(params: Params, x: Any, y: Any, test: Any) -> Any:
-        rows = Rows(layout.windows.patches(x), y, jnp.full(len(y), 1.0 / len(y)))
+        rows = Rows(layout.cut(x), y, jnp.full(len(y), 1.0 / len(y)))
 
         def loss(now: Params, step: Any) -> dict[str, Any]:
             return {
@@ -123,7 +123,7 @@ def trained_scores(
             }
 
         run = descend(learner, network, layout, params, lambda step: rows, loss, [0, learner.steps])
-        return network.scores(run.params, layout.windows.patches(test), layout)
+        return network.scores(run.params, layout.cut(test), layout)
 
     return train
 

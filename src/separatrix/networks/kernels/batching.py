@@ -1,8 +1,8 @@
-"""A kernel for all networks of a batch at once, on flat arrays that hold all of them.
+"""Runs one kernel for all networks of a batch, on flat arrays that hold all of them.
 
-Pallas would batch a kernel by itself. But then it adds where a network begins to every place, and
-the compiler, which does not know that nothing overflows, computes the address of every number that
-is read; here it computes one address for many that lie at known distances.
+Pallas could batch a kernel by itself. But then it would add the network's base offset to every
+index, and the compiler, which does not know that nothing overflows, would compute the address of
+every number that is read. Here it computes one address for many numbers at known distances.
 """
 
 import math
@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-MOST = 2**30  # numbers of an array, whose places are integers of 32 bits
-TOGETHER = MOST  # numbers of an array of several networks: with more they run in turn
+MOST = 2**30  # numbers in an array, because places are integers of 32 bits
+TOGETHER = MOST  # numbers in an array of several networks: with more they run one after another
 
 
 class Ref(NamedTuple):
-    """An array of a kernel, flat, and where this program's network begins in it."""
+    """A kernel's array, flat, and the place where this program's network begins in it."""
 
     ref: Any
     begin: Any
 
     def load(self, place: Any, more: int = 0) -> Any:
-        """The numbers at a place, or a known distance further on."""
+        """Read the numbers at a place, or a known distance further on."""
         from jax.experimental.pallas import triton
 
         return triton.load(self.ref.at[_within(self.begin + place) + more])
 
     def store(self, place: Any, values: Any, more: int = 0) -> None:
-        """The way back."""
+        """Write numbers to a place, or a known distance further on."""
         from jax.experimental.pallas import triton
 
         triton.store(self.ref.at[_within(self.begin + place) + more], values)
@@ -41,14 +41,26 @@ def call(
     body: Any,
     activation: Any,
     grid: Any,
-    given: tuple[Any, ...],
-    out: list[Any],
+    operands: tuple[Any, ...],
+    results: list[tuple[tuple[int, ...], Any]],
 ) -> Any:
-    """A kernel of one warp a program, for all networks of a batch at once; what is given as None is
-    not there.
+    """Call a kernel with one warp per program, for all networks of a batch at once.
 
-    `body` is called in the kernel with the activation, a program's place in the grid, and a `Ref`
-    for each of the arrays that are given and written.
+    Args:
+        interpret: run the kernel in Python, for machines without a GPU.
+        name: the kernel's name in profiles.
+        body: called inside the kernel with the activation, the program's place in the grid, and a
+            `Ref` for each operand and each result.
+        activation: the units' activation; its numbers become operands.
+        grid: programs along each axis, of which the first changes fastest.
+        operands: one network's arrays; the body receives None for an operand that is None.
+        results: the shape and dtype of each result of one network.
+
+    Returns:
+        One network's results; under `vmap`, those of all networks.
+
+    Raises:
+        ValueError: an array has more than `MOST` numbers.
     """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
@@ -56,9 +68,9 @@ def call(
     numbers, tree = jax.tree.flatten(activation)
     arrays = [
         *[jnp.asarray(number, jnp.float32).reshape(1) for number in numbers],
-        *(each for each in given if each is not None),
+        *(operand for operand in operands if operand is not None),
     ]
-    sizes, written = [array.size for array in arrays], [math.prod(shape) for shape, _ in out]
+    sizes, written = [array.size for array in arrays], [math.prod(shape) for shape, _ in results]
     if max(*sizes, *written) > MOST:
         raise ValueError(
             f"kernels hold arrays of at most {MOST} numbers, got {max(*sizes, *written)}"
@@ -67,24 +79,25 @@ def call(
     def of_networks(many: int, apart: tuple[bool, ...], *arrays: Any) -> Any:
         def kernel(*refs: Any) -> None:
             *place, network = _places(pl.program_id(0), (*grid, many))
-            begins = [network * size if each else 0 for each, size in zip(apart, sizes)]
+            begins = [network * size if own else 0 for own, size in zip(apart, sizes)]
             begins += [network * size for size in written]
-            held = [Ref(ref, begin) for ref, begin in zip(refs, begins)]
-            first, rest = held[: len(numbers)], iter(held[len(numbers) :])
-            function = jax.tree.unflatten(tree, [each.ref[each.begin] for each in first])
+            placed = [Ref(ref, begin) for ref, begin in zip(refs, begins)]
+            first, rest = placed[: len(numbers)], iter(placed[len(numbers) :])
+            function = jax.tree.unflatten(tree, [number.ref[number.begin] for number in first])
             body(
                 function,
                 tuple(place),
-                *[None if each is None else next(rest) for each in given],
+                *[None if operand is None else next(rest) for operand in operands],
                 *rest,
             )
 
         flat = [array.reshape(-1) for array in arrays]
         shapes = [
-            jax.ShapeDtypeStruct((many * size,), dtype) for size, (_, dtype) in zip(written, out)
+            jax.ShapeDtypeStruct((many * size,), dtype)
+            for size, (_, dtype) in zip(written, results)
         ]
-        whole = [pl.BlockSpec(each.shape, lambda _: (0,)) for each in (*flat, *shapes)]
-        found = pl.pallas_call(
+        whole = [pl.BlockSpec(array.shape, lambda _: (0,)) for array in (*flat, *shapes)]
+        out = pl.pallas_call(
             kernel,
             out_shape=shapes,
             grid=(math.prod(grid) * many,),
@@ -94,21 +107,19 @@ def call(
             compiler_params=None if interpret else triton.CompilerParams(num_warps=1, num_stages=1),
             name=name,
         )(*flat)
-        return [each.reshape(many, *shape) for each, (shape, _) in zip(found, out)]
+        return [array.reshape(many, *shape) for array, (shape, _) in zip(out, results)]
 
-    return [
-        each[0]
-        for each in _over_networks(of_networks, max(written), 1, (False,) * len(arrays), arrays)
-    ]
+    out = _over_networks(of_networks, max(written), 1, (False,) * len(arrays), arrays)
+    return [array[0] for array in out]
 
 
 def _over_networks(
     call: Callable[..., Any], written: int, many: int, apart: tuple[bool, ...], arrays: list[Any]
 ) -> Any:
-    """`call(many, apart, *arrays)`, which under `vmap` is called once with all networks: those
-    arrays that are `apart` have one for each.
+    """`call(many, apart, *arrays)`, which `vmap` turns into one call with all networks.
 
-    `written` are the most numbers that a network's results have.
+    An array that is `apart` has one part per network; the networks share the others. `written` is
+    the size of a network's largest result.
     """
 
     @jax.custom_batching.custom_vmap
@@ -118,45 +129,45 @@ def _over_networks(
     @run.def_vmap
     def batched(size: int, moved: Any, *arrays: Any) -> Any:
         if max(size * many * written, *(array.size for array in arrays)) > TOGETHER:
-            mapped = [array for array, each in zip(arrays, moved) if each]
+            mapped = [array for array, is_mapped in zip(arrays, moved) if is_mapped]
 
-            def one(some: Any) -> Any:
-                rest = iter(some)
-                return run(*[next(rest) if each else array for array, each in zip(arrays, moved)])
+            def one(parts: Any) -> Any:
+                rest = iter(parts)
+                return run(
+                    *[next(rest) if is_mapped else array for array, is_mapped in zip(arrays, moved)]
+                )
 
-            return jax.lax.map(one, mapped), [True] * len(
-                jax.eval_shape(one, [each[0] for each in mapped])
-            )
+            results = jax.eval_shape(one, [array[0] for array in mapped])
+            return jax.lax.map(one, mapped), [True] * len(results)
         merged = []
-        for array, was, each in zip(arrays, apart, moved):
-            if was and not each:
+        for array, was_apart, is_mapped in zip(arrays, apart, moved):
+            if was_apart and not is_mapped:
                 array = jnp.broadcast_to(array, (size, *array.shape))
-            if was:
+            if was_apart:
                 array = array.reshape(-1, *array.shape[2:])
-            elif each and many > 1:
+            elif is_mapped and many > 1:
                 array = jnp.repeat(array, many, 0)
             merged.append(array)
-        found = _over_networks(
+        out = _over_networks(
             call, written, size * many, tuple(a or b for a, b in zip(apart, moved)), merged
         )
-        return [each.reshape(size, many, *each.shape[1:]) for each in found], [True] * len(found)
+        return [array.reshape(size, many, *array.shape[1:]) for array in out], [True] * len(out)
 
     return run(*arrays)
 
 
 def _places(index: Any, sizes: tuple[int, ...]) -> list[Any]:
     """A program's place along each axis of the grid, of which the first changes fastest."""
-    found = []
+    places = []
     for size in sizes[:-1]:
-        found.append(index % size if size > 1 else 0)
+        places.append(index % size if size > 1 else 0)
         index = index // size if size > 1 else index
-    return [*found, index]
+    return [*places, index]
 
 
 def _within(place: Any) -> Any:
-    """The same place.
+    """The same place, with a hint that adding a little to it does not overflow.
 
-    It says that nothing overflows where a little is added: the compiler then computes one address
-    for many of them.
+    The compiler then computes one address for many places.
     """
     return jnp.asarray(place, jnp.int32) & 0x3FFFFFFF

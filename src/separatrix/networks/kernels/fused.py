@@ -1,26 +1,26 @@
-"""One hidden layer as two kernels for a GPU, so that no unit's activation goes through memory.
+"""One hidden layer as two GPU kernels, so that no activation of a unit goes through memory.
 
-The ordinary spelling writes and reads an array of the units' size several times a step. Here the
-first kernel computes units in registers and adds what they contribute to the output; the second
-sums the units' gradients over rows. Of rectifiers it needs one bit each, whether they were active,
-which the first kernel leaves behind. Other units are computed again where windows are short; a full
-network leaves them, as thin ones have few for many inputs. What several programs contribute is
-written apart and summed afterwards, in a fixed order: there are no atomics.
+The unfused implementation writes and reads an array of the hidden units' size several times per
+step. Here the forward kernel computes units in registers and adds their contributions to the
+output; the backward kernel sums the units' gradients over rows. For rectifiers the backward kernel
+needs one bit per unit and row, whether the unit was active, which the forward kernel saves as a
+residual. Other units are computed again where windows are short; a long window's units are saved,
+because thin full networks have few units for many inputs. Partial sums of different programs are
+written apart and added afterwards in a fixed order: there are no atomics.
 
-How long steps take, on an H200: `benchmarks/fused_timing.py`, `floors.py`. The engine asks for
-kernels (`asked_for`) where a program has much to do.
+`benchmarks/fused_timing.py` and `floors.py` time the steps. The engine asks for kernels (`lowering`)
+where a program has much to do.
 
-Derivatives: backward by the kernels; what is differentiated further (the Hessian products of the
-sharpness probe, forward over reverse) in the ordinary spelling, as are gradients of the inputs and
-of the activation's numbers, which training does not ask for. Forward-mode derivatives of the
-outputs themselves are refused, as for every `jax.custom_vjp`; the package takes none.
+Derivatives: the kernels compute the backward pass. Everything that is differentiated further (the
+Hessian products of the sharpness probe, forward over reverse) uses the unfused implementation, and
+so do gradients of the inputs and of the activation's own numbers, which training does not need.
+Forward-mode derivatives of the outputs are refused, as for every `jax.custom_vjp`; the package takes
+none.
 """
 
-import contextlib
-import contextvars
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -30,67 +30,44 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from separatrix.networks.activations import ReLU
-from separatrix.networks.kernels import recomputing as recomputed
-from separatrix.networks.kernels import streaming as streamed
-from separatrix.networks.kernels.streaming import LONG, Cut
+from separatrix.networks.kernels import recomputing, streaming
+from separatrix.networks.kernels.lowering import current, note_kernel
+from separatrix.networks.kernels.streaming import LONG, Tiling
 from separatrix.networks.kernels.warps import WARP, divisor
 
-LEAST_UNITS = 8  # of a warp: with fewer, reading rows is most of the work in either spelling
+LEAST_UNITS = 8  # per warp: with fewer, reading rows is most of the work in either implementation
 THIN = 32  # units of a full network: the library's products of wider ones are as fast
 
 
-class _Asked(NamedTuple):
-    full: bool  # whether for full networks, too
-    told: list[str]
-
-
-_ASKED: contextvars.ContextVar[_Asked | None] = contextvars.ContextVar(
-    "whether kernels are asked for, and where they are told of", default=None
-)
-
-
-@contextlib.contextmanager
-def asked_for(kernels: bool, full: bool = True) -> Iterator[list[str]]:
-    """Within, networks that are traced use kernels or not, full ones only if `full`; gives a list
-    that then names those used.
-
-    Compiled programs keep what they were traced with.
-
-    >>> with asked_for(True) as used:
-    ...     worth_it(width=256, span=10, rows=64)
-    True
-    >>> worth_it(width=256, span=10, rows=64), used
-    (False, [])
-    """
-    used: list[str] = []
-    token = _ASKED.set(_Asked(full, used) if kernels else None)
-    try:
-        yield used
-    finally:
-        _ASKED.reset(token)
-
-
-def worth_it(
+def suits(
     width: int, span: int, rows: int, activation: Any = jax.nn.relu, full: bool = False
 ) -> bool:
-    """Whether kernels are asked for, can hold windows of so many numbers, and would save anything
-    with so many units a window.
+    """Whether the current `lowering` asks for kernels and they would save time at these sizes.
 
-    >>> with asked_for(True), jax.default_matmul_precision("float32"):
-    ...     [worth_it(20, 30, 64), worth_it(20, 31, 64, jnp.tanh), worth_it(1, 20, 64), worth_it(37, 20, 64)]  # 37 units would be a warp's each
-    ...     [worth_it(width, 400, rows, full=True) for width, rows in [(20, 512), (64, 512), (20, 509)]]
-    [True, False, False, False]
+    Args:
+        width: units per window.
+        span: numbers per window.
+        rows: rows of the batch.
+        activation: the units' activation; units that are not rectifiers need short windows.
+        full: whether the network is fully connected.
+
+    >>> from separatrix.networks.kernels import lowering
+    >>> with lowering(True, full_kernels=True), jax.default_matmul_precision("float32"):
+    ...     [suits(20, 30, 64), suits(20, 31, 64, jnp.tanh), suits(1, 20, 64)]
+    ...     suits(37, 20, 64)  # 37 is prime: one unit per warp
+    ...     [suits(width, 400, rows, full=True) for width, rows in [(20, 512), (64, 512), (20, 509)]]
+    [True, False, False]
+    False
     [True, False, False]
     """
-    asked = _ASKED.get()
-    if asked is None or (full and not asked.full) or divisor(width, WARP) < LEAST_UNITS:
+    choice = current()
+    if not (choice.full_kernels if full else choice.kernels) or divisor(width, WARP) < LEAST_UNITS:
         return False
-    if full:  # the library makes faster products of less precision, where that is asked for
+    if full:  # the library's products are faster where less precision is asked for
         exact = jax.config.jax_default_matmul_precision in ("float32", "highest")  # pyright: ignore[reportAttributeAccessIssue]
-        return (
-            exact and width <= THIN and span >= LONG and streamed.even(span) and streamed.even(rows)
-        )
-    return span < LONG if _rectifies(activation) else span <= recomputed.SPAN
+        divides = streaming.divides_well(span) and streaming.divides_well(rows)
+        return exact and width <= THIN and span >= LONG and divides
+    return span < LONG if _rectifies(activation) else span <= recomputing.SPAN
 
 
 def outputs(
@@ -100,27 +77,33 @@ def outputs(
     patches: Float[Array, "positions span rows"],
     activation: Any = jax.nn.relu,
     by_row: Float[Array, "positions rows span"] | None = None,
-    cut: Cut | None = None,
+    tiling: Tiling | None = None,
 ) -> Float[Array, " rows"]:
-    """Outputs of all rows; `groups` is 1 (weights shared by all positions) or the number of
-    positions.
+    """The outputs of all rows, by kernels.
 
-    `by_row` are the same patches as the second kernel wants long ones (`row_by_row`); a loop should
-    be given them, or it makes them at every step.
+    Args:
+        weights: one set per position, or a single one that all positions share.
+        bias: the units' biases, or None.
+        coefficients: the weight of each unit in the output.
+        patches: the windows of the rows.
+        activation: a function or an `Activation`.
+        by_row: the same patches as the backward kernel reads long windows (`row_by_row`). Pass them
+            to a loop's steps, or each step makes them again.
+        tiling: how the work is divided among programs; None chooses by rule.
 
     >>> outputs(jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
-    if (asked := _ASKED.get()) is not None:
-        asked.told.append("units")
-    held = activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
-    return _outputs(
-        cut or streamed.cut_of(weights, patches), held, weights, bias, coefficients, patches, by_row
+    note_kernel("units")
+    function = (
+        activation if isinstance(activation, eqx.Module) else jax.tree_util.Partial(activation)
     )
+    tiling = tiling or streaming.tiling_of(weights, patches)
+    return _outputs(tiling, function, weights, bias, coefficients, patches, by_row)
 
 
 def row_by_row(patches: Float[Array, "positions span rows"]) -> Float[Array, "positions rows span"]:
-    """Patches stored row by row, where kernels may want long ones so.
+    """Patches stored row by row, as the backward kernel reads long windows.
 
     >>> row_by_row(jnp.ones((1, 128, 5))).shape
     (1, 5, 128)
@@ -128,12 +111,14 @@ def row_by_row(patches: Float[Array, "positions span rows"]) -> Float[Array, "po
     return jnp.swapaxes(patches, 1, 2)
 
 
-def plain(
+def unfused(
     activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any
 ) -> Float[Array, " rows"]:
-    """The same in the ordinary spelling.
+    """The same outputs by matrix products, with units in memory.
 
-    >>> plain(jax.nn.relu, jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))).tolist()
+    >>> unfused(
+    ...     jax.nn.relu, jnp.ones((1, 2, 3)), None, jnp.ones((4, 2)), jnp.ones((4, 3, 5))
+    ... ).tolist()
     [24.0, 24.0, 24.0, 24.0, 24.0]
     """
     z = jnp.broadcast_to(weights, (len(patches), *weights.shape[1:])) @ patches
@@ -141,118 +126,133 @@ def plain(
     return coefficients.reshape(-1) @ active.reshape(-1, patches.shape[2])
 
 
-# Derivatives. `_outputs` has a backward pass; the two kernels have tangents of their own, so that
-# the backward pass has derivatives too.
+# Derivatives. `_outputs` has a backward pass; both kernels have tangents of their own, so that the
+# backward pass has derivatives, too.
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _outputs(
-    cut: Cut, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any, _: Any
+    tiling: Tiling,
+    activation: Any,
+    weights: Any,
+    bias: Any,
+    coefficients: Any,
+    patches: Any,
+    by_row: Any,
 ) -> Float[Array, " rows"]:
-    return _forward(cut, "", activation, weights, bias, coefficients, patches)[0]
+    del by_row  # for the backward pass
+    return _forward(tiling, "", activation, weights, bias, coefficients, patches)[0]
 
 
-def _outputs_there(cut: Cut, *everything: Any) -> Any:
-    *given, by_row = everything
-    again = not cut.long and cut.span <= recomputed.SPAN
-    out, kept = _forward(cut, "signs" if _rectifies(given[0]) else "" if again else "units", *given)
-    return out, (given, by_row, kept)
+def _outputs_forward(tiling: Tiling, *operands: Any) -> Any:
+    *inputs, by_row = operands
+    recomputes = not tiling.long and tiling.span <= recomputing.SPAN
+    save = "signs" if _rectifies(inputs[0]) else "" if recomputes else "units"
+    out, saved = _forward(tiling, save, *inputs)
+    return out, (inputs, by_row, saved)
 
 
-def _outputs_back(cut: Cut, held: Any, slope: Any) -> Any:
-    given, by_row, kept = held
-    activation, weights, bias, coefficients, patches = given
-    # Not computed where they are not asked for: the compiler drops them.
-    of_activation, of_patches = jax.vjp(
-        lambda f, x: plain(f, weights, bias, coefficients, x), activation, patches
-    )[1](slope)
-    windows = patches if not cut.long else row_by_row(patches) if by_row is None else by_row
-    # Copies have no gradient of their own: it is that of the patches.
+def _outputs_backward(tiling: Tiling, residuals: Any, cotangent: Any) -> Any:
+    inputs, by_row, saved = residuals
+    activation, weights, bias, coefficients, patches = inputs
+    # The compiler drops these two where nothing asks for them.
+    for_activation, for_patches = jax.vjp(
+        lambda f, x: unfused(f, weights, bias, coefficients, x), activation, patches
+    )[1](cotangent)
+    windows = patches if not tiling.long else row_by_row(patches) if by_row is None else by_row
+    # The copy `by_row` has no gradient of its own: the patches have it.
     return (
-        of_activation,
-        *_gradients(cut, *given, windows, slope, kept),
-        of_patches,
+        for_activation,
+        *_gradients(tiling, *inputs, windows, cotangent, saved),
+        for_patches,
         jax.tree.map(jnp.zeros_like, by_row),
     )
 
 
-_outputs.defvjp(_outputs_there, _outputs_back)
+_outputs.defvjp(_outputs_forward, _outputs_backward)
 
 
 def _rectifies(activation: Any) -> bool:
-    # A subclass may be another function.
-    held = activation.func if isinstance(activation, jax.tree_util.Partial) else activation
-    return type(held) is ReLU or held is jax.nn.relu
+    # The exact class: a subclass may compute another function.
+    function = activation.func if isinstance(activation, jax.tree_util.Partial) else activation
+    return type(function) is ReLU or function is jax.nn.relu
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def _forward(
-    cut: Cut, keep: str, activation: Any, weights: Any, bias: Any, coefficients: Any, patches: Any
+    tiling: Tiling,
+    save: str,
+    activation: Any,
+    weights: Any,
+    bias: Any,
+    coefficients: Any,
+    patches: Any,
 ) -> Any:
-    """The first kernel: outputs, and what the second needs of units."""
-    out, kept = streamed.there(cut, keep, activation, weights, bias, coefficients, patches)
-    return out.sum((0, 1)), kept
+    """The forward kernel: outputs, and what the backward kernel needs of the units."""
+    out, saved = streaming.forward(tiling, save, activation, weights, bias, coefficients, patches)
+    return out.sum((0, 1)), saved
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _gradients(
-    cut: Cut,
+    tiling: Tiling,
     activation: Any,
     weights: Any,
     bias: Any,
     coefficients: Any,
     patches: Any,
     windows: Any,
-    slope: Any,
-    kept: Any,
+    cotangent: Any,
+    saved: Any,
 ) -> Any:
-    """The second kernel: gradients of weights, biases and coefficients, given those of the outputs."""
-    if kept is None:
-        again = recomputed.cut_of(weights, patches, cut.interpret)
-        sums = recomputed.back(again, activation, weights, bias, coefficients, patches, slope).sum(
-            0
-        )
-        sums, of_coefficients = sums[..., :-1], sums[..., -1]
+    """The backward kernel: gradients of weights, biases and coefficients, from the outputs'
+    cotangent.
+    """
+    if saved is None:
+        again = recomputing.tiling_of(weights, patches, tiling.interpret)
+        sums = recomputing.backward(
+            again, activation, weights, bias, coefficients, patches, cotangent
+        ).sum(0)
+        sums, for_coefficients = sums[..., :-1], sums[..., -1]
     elif _rectifies(activation):
-        # Sums of a rectifier's slopes: those of its values are theirs with its weights, and neither
-        # has its coefficient yet.
-        sums = streamed.back(cut, slope, kept, windows, bias is not None).sum(1)
-        each = weights if bias is None else jnp.concatenate([weights, bias[:, :, None]], 2)
-        of_coefficients = (sums * each).sum(2)
+        # The sums lack the coefficient. A rectifier is linear where it is active, so that the sum
+        # of its values is the inner product of these sums with its weights.
+        sums = streaming.backward(tiling, cotangent, saved, windows, bias is not None).sum(1)
+        parameters = weights if bias is None else jnp.concatenate([weights, bias[:, :, None]], 2)
+        for_coefficients = (sums * parameters).sum(2)
         sums = sums * coefficients[:, :, None]
     else:
-        values, slopes = jax.jvp(activation, (kept,), (jnp.broadcast_to(slope, kept.shape),))
-        of_coefficients = values @ slope
+        values, cotangents = jax.jvp(
+            activation, (saved,), (jnp.broadcast_to(cotangent, saved.shape),)
+        )
+        for_coefficients = values @ cotangent
         sums = (
-            streamed.back(cut, slopes, None, windows, bias is not None).sum(1)
+            streaming.backward(tiling, cotangents, None, windows, bias is not None).sum(1)
             * coefficients[:, :, None]
         )
     of_groups = sums.sum(0, keepdims=True) if len(weights) == 1 else sums
     span = patches.shape[1]
-    return of_groups[..., :span], None if bias is None else of_groups[..., span], of_coefficients
+    return of_groups[..., :span], None if bias is None else of_groups[..., span], for_coefficients
 
 
-def _tangents(kernel: Callable[..., Any], same: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule for a kernel's tangents: those of the same function in the plain spelling, of what
-    moves only.
-    """
+def _tangents(kernel: Callable[..., Any], unfused_kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel's rule for tangents: those of its unfused twin, for the operands that move."""
 
-    def slope(*given: Any) -> Any:
-        *how, primals, tangents = given
+    def rule(*arguments: Any) -> Any:
+        *static, primals, tangents = arguments
         leaves, tree = jax.tree.flatten(primals)
-        moved = {
+        moving = {
             i: leaf
             for i, leaf in enumerate(jax.tree.leaves(tangents))
             if not isinstance(leaf, SymbolicZero)
         }
 
-        def of_moving(moving: dict[int, Any]) -> Any:
-            return same(
-                *jax.tree.unflatten(tree, [moving.get(i, leaf) for i, leaf in enumerate(leaves)])
-            )
+        def of_moving(primals: dict[int, Any]) -> Any:
+            replaced = [primals.get(i, leaf) for i, leaf in enumerate(leaves)]
+            return unfused_kernel(*jax.tree.unflatten(tree, replaced))
 
-        out = kernel(*how, *primals)
-        still = jax.tree.map(
+        out = kernel(*static, *primals)
+        zeros = jax.tree.map(
             lambda leaf: (
                 np.zeros(leaf.shape, jax.dtypes.float0)
                 if leaf.dtype == jnp.int32
@@ -260,28 +260,29 @@ def _tangents(kernel: Callable[..., Any], same: Callable[..., Any]) -> Callable[
             ),
             out,
         )
-        if not moved:
-            return out, still
-        tangent = jax.jvp(of_moving, ({i: leaves[i] for i in moved},), (moved,))[1]
-        return out, tangent if kernel is _gradients else (tangent, still[1])
+        if not moving:
+            return out, zeros
+        tangent = jax.jvp(of_moving, ({i: leaves[i] for i in moving},), (moving,))[1]
+        return out, tangent if kernel is _gradients else (tangent, zeros[1])
 
-    return slope
+    return rule
 
 
-def _plain_gradients(
+def _unfused_gradients(
     activation: Any,
     weights: Any,
     bias: Any,
     coefficients: Any,
     patches: Any,
-    _: Any,
-    slope: Any,
-    __: Any,
+    windows: Any,
+    cotangent: Any,
+    saved: Any,
 ) -> Any:
+    del windows, saved
     return jax.vjp(
-        lambda w, b, c: plain(activation, w, b, c, patches), weights, bias, coefficients
-    )[1](slope)
+        lambda w, b, c: unfused(activation, w, b, c, patches), weights, bias, coefficients
+    )[1](cotangent)
 
 
-_forward.defjvp(_tangents(_forward, plain), symbolic_zeros=True)
-_gradients.defjvp(_tangents(_gradients, _plain_gradients), symbolic_zeros=True)
+_forward.defjvp(_tangents(_forward, unfused), symbolic_zeros=True)
+_gradients.defjvp(_tangents(_gradients, _unfused_gradients), symbolic_zeros=True)

@@ -1,7 +1,7 @@
-"""What the threads of a warp do together, inside a kernel: written in Pallas for its Triton
-backend; interpreted, slowly, where there is no GPU.
+"""What the threads of a warp do together inside a kernel.
 
-A program is a warp, and a vector has one number a thread. Nothing is padded.
+It is written in Pallas for its Triton backend, and interpreted, slowly, where there is no GPU. A
+program is a warp, and a vector has one number per thread. Nothing is padded.
 """
 
 from typing import Any
@@ -19,29 +19,27 @@ def divisor(number: int, most: int) -> int:
     >>> divisor(20, 32), divisor(96, 32), divisor(37, 32)
     (20, 32, 1)
     """
-    return max(each for each in range(1, min(number, most) + 1) if number % each == 0)
+    return max(part for part in range(1, min(number, most) + 1) if number % part == 0)
 
 
 def threads(interpret: bool) -> Any:
     """The threads' places in their warp.
 
-    To the compiler nothing is known of them: it would put them together with whatever is added, and
-    compute every address by itself.
+    The instruction hides them from the compiler, which would otherwise fold them into whatever is
+    added and compute every address separately.
     """
     return jnp.arange(WARP) if interpret else asm("mov.b32 $0, $1;", jnp.arange(WARP), kind="r")
 
 
 def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
-    """`one * other + more`, rounded once: Triton as XLA calls it makes two instructions of it
-    otherwise.
-    """
+    """`one * other + more`, rounded once, in one instruction; Triton as XLA calls it would emit two."""
     if interpret:
         return one * other + more
     return asm("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_to(one, more.shape), other, more)
 
 
 def of_thread(interpret: bool, vector: Any, place: Any) -> Any:
-    """One thread's number, to all threads."""
+    """One thread's number, given to all threads."""
     if interpret:
         return jnp.broadcast_to(vector[place], vector.shape)
     if isinstance(place, int):
@@ -55,22 +53,24 @@ def of_thread(interpret: bool, vector: Any, place: Any) -> Any:
 
 
 def exchange(interpret: bool, vector: Any, distance: int) -> Any:
-    """Every thread's number from the thread whose place differs in one bit."""
+    """For every thread, the number of the thread whose place differs in one bit."""
     if interpret:
         return jnp.flip(vector.reshape(-1, 2, distance), 1).reshape(-1)
     return asm(f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, -1;", vector)
 
 
-def asm(instruction: str, *given: Any, kind: str = "f", kinds: str = "") -> Any:
-    """An instruction of PTX for each thread; operands are of this kind (f: float32, r: an integer),
-    unless `kinds` says of the first ones.
+def asm(instruction: str, *operands: Any, kind: str = "f", kinds: str = "") -> Any:
+    """A PTX instruction for each thread.
+
+    Operands are of this `kind` (f: float32, r: an integer), except the first ones, whose kinds are
+    the letters of `kinds`.
     """
     from jax.experimental.pallas import triton
 
-    shape = [jax.ShapeDtypeStruct(given[-1].shape, given[-1].dtype)]
-    constraints = ",".join([f"={kind}", *kinds, *[kind] * (len(given) - len(kinds))])
+    shape = [jax.ShapeDtypeStruct(operands[-1].shape, operands[-1].dtype)]
+    constraints = ",".join([f"={kind}", *kinds, *[kind] * (len(operands) - len(kinds))])
     return triton.elementwise_inline_asm(
-        instruction, args=list(given), constraints=constraints, pack=1, result_shape_dtypes=shape
+        instruction, args=list(operands), constraints=constraints, pack=1, result_shape_dtypes=shape
     )[0]
 
 
@@ -85,11 +85,11 @@ def bit(place: int) -> Any:
 
 def sums(interpret: bool, lane: Any, vectors: list[Any]) -> tuple[Any, Any]:
     """The sums of at most 32 vectors over the threads of a warp, in about as many exchanges as
-    there are vectors (one by one: five each).
+    there are vectors (one by one they would need five each).
 
-    At each distance two vectors become one: half of the threads go on with the one, half with the
-    other. Given with each thread's sum is the number of its vector; where there are fewer than 32,
-    several threads have the same.
+    At each distance two vectors become one: half of the threads go on with the first, half with the
+    second. Each thread gets one sum and the number of the vector that it belongs to; with fewer
+    than 32 vectors, several threads get the same sum.
     """
     place, many = jnp.zeros_like(lane), len(vectors)
     for level, distance in enumerate((16, 8, 4, 2, 1)):

@@ -10,7 +10,17 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from separatrix.errors import ParameterError
-from separatrix.networks import LSA, Frame, Initial, Layout, Network, Params, Windows, windows
+from separatrix.networks import (
+    LSA,
+    Frame,
+    Initial,
+    Layout,
+    Network,
+    Params,
+    Patches,
+    Windows,
+    windows,
+)
 from separatrix.spec import value
 
 
@@ -61,26 +71,17 @@ class MapNetwork(Network):
         are 0.
         """
         params = super().init(key, shape, within)
-        filters = (
-            self._seen(params.weights)
-            * (jnp.arange(params.weights.shape[1]) < self.sharing)[None, :, None]
-        )
+        weights = params.only_layer.weights
+        filters = self._seen(weights) * (jnp.arange(weights.shape[1]) < self.sharing)[None, :, None]
         norm = jnp.linalg.norm(filters, axis=-1, keepdims=True)
         return params._replace(
             weights=filters * (self.initial.scale / jnp.where(norm > 0, norm, 1.0))
         )
 
-    def scores(
-        self,
-        params: Params,
-        patches: Float[Array, "1 span rows"],
-        layout: Layout,
-        by_row: Any = None,
-    ) -> Any:
+    def scores(self, params: Params, patches: Patches, layout: Layout) -> Any:
         """The outputs of the full network whose weights are the filters in their places."""
-        return super().scores(
-            params._replace(weights=self.placed(params.weights)), patches, layout, by_row
-        )
+        placed = self.placed(params.only_layer.weights)
+        return super().scores(params._replace(weights=placed), patches, layout)
 
     def placed(self, filters: Float[Array, "1 units span"]) -> Float[Array, "1 units span"]:
         """The weights of every unit over the whole input."""
