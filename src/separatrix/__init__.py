@@ -1,8 +1,9 @@
-"""Separatrix: a laboratory that measures where neural architectures part.
+"""Separatrix measures when convolution beats local or full connectivity, and by how much.
 
 >>> import separatrix as sx
 >>> task = sx.SignalTask(patches=8, dimension=8, noise=0.3)
->>> networks = [sx.CNN(field=1, readout="sum", bias=False), sx.LCN(field=1, readout="sum", bias=False)]
+>>> options = {"field": 1, "readout": "sum", "bias": False}
+>>> networks = [sx.CNN(**options), sx.LCN(**options)]
 >>> sweep = sx.Sweep.grid(task, networks, sx.Learner(rate=1.0, steps=20), samples=[32, 64], seeds=2)
 >>> table = sx.Lab().run(sweep).to_pandas()
 >>> len(table)

@@ -1,4 +1,4 @@
-"""One sentence for everything a user can get wrong.
+"""Errors that a user can cause, each explained by one sentence.
 
 Every error that a user can cause is a `SeparatrixError` whose message is one sentence that names
 the offending value and what is allowed; the command line prints that sentence and exits with status
@@ -15,19 +15,21 @@ from typing import Any
 
 
 class SeparatrixError(Exception):
-    """A mistake or mishap that one sentence explains.
-
-    >>> raise SeparatrixError("the folder is not writable")
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: the folder is not writable
-    """
+    """The base class of all errors that a user can cause; its message is one sentence."""
 
 
 class ParameterError(SeparatrixError, ValueError):
-    """A parameter with a value that is not allowed.
+    """A parameter has a value that is not allowed.
 
-    >>> isinstance(ParameterError("Task", "noise", "a number > 0", -1), ValueError)
-    True
+    Args:
+        owner: The class or function that has the parameter.
+        name: The name of the parameter.
+        allowed: What is allowed, after the words "must be".
+        value: The offending value.
+
+    >>> raise ParameterError("SignalTask", "noise", "a number > 0", -1)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `noise` of SignalTask must be a number > 0, got -1
     """
 
     def __init__(self, owner: str, name: str, allowed: str, value: Any):
@@ -36,7 +38,12 @@ class ParameterError(SeparatrixError, ValueError):
 
 
 class UnknownNameError(SeparatrixError, LookupError):
-    """A name that is not in a list of names; the sentence suggests the nearest ones.
+    """A name is not in a list of names; the sentence suggests the nearest ones.
+
+    Args:
+        what: The kind of thing that the name should denote.
+        name: The unknown name.
+        known: The known names.
 
     >>> str(UnknownNameError("study", "signal-frist", ["signal-first", "pattern-readout"]))
     'there is no study `signal-frist`; did you mean `signal-first`?'
@@ -53,14 +60,14 @@ class UnknownNameError(SeparatrixError, LookupError):
 
 
 def shown(value: Any, limit: int = 60) -> str:
-    """A value as it appears inside an error sentence, cut to a readable length.
+    """A value as it appears in an error sentence, shortened to `limit` characters.
 
     >>> shown("x" * 100)[-5:]
     'xx...'
     """
     try:
         text = repr(value)
-    except Exception:  # an integer of more digits than Python prints, or a user's own class
+    except Exception:  # an integer with more digits than Python prints, or a class of the user
         text = f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
@@ -82,7 +89,8 @@ def check_integer(
 
     >>> check_integer("PatternTask", "window", 0, low=1, high=8)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got 0
+    separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got
+        0
     """
     good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if (
@@ -118,7 +126,7 @@ def check_number(
 def _finite(value: Any) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # an integer beyond the floats
+    except OverflowError:  # an integer too large for a float
         return False
 
 
@@ -127,7 +135,8 @@ def check_choice(owner: str, name: str, value: Any, choices: Iterable[str]) -> N
 
     >>> check_choice("Network", "readout", "mean", ["pooled", "sum"])
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `readout` of Network must be one of 'pooled', 'sum', got 'mean'
+    separatrix.errors.ParameterError: the `readout` of Network must be one of 'pooled', 'sum', got
+        'mean'
     """
     choices = list(choices)
     if not (isinstance(value, str) and value in choices):

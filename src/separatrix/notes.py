@@ -1,4 +1,4 @@
-"""Structured remarks that travel with a result: what a reader must know before believing a number."""
+"""Structured remarks that accompany a result and qualify it."""
 
 import dataclasses
 from typing import Literal
@@ -6,10 +6,12 @@ from typing import Literal
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """A remark with a code that programs can match and a sentence that people can read.
+    """A remark on a result.
 
-    >>> Note("left-censored", "warning", "every trial at the smallest size succeeded").severity
-    'warning'
+    Args:
+        code: A code that programs can match, such as `left-censored`.
+        severity: `info`, `warning` or `error`.
+        message: A sentence for people.
     """
 
     code: str

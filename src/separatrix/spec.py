@@ -151,7 +151,8 @@ def choice(*options: str, default: Any = dataclasses.MISSING) -> Any:
     ...     colour: str = choice("red", "blue", default="red")
     >>> Paint("green")
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `colour` of Paint must be one of 'red', 'blue', got 'green'
+    separatrix.errors.ParameterError: the `colour` of Paint must be one of 'red', 'blue', got
+        'green'
     """
     return eqx.field(static=True, default=default, metadata={"kind": "choice", "options": options})
 
@@ -201,9 +202,7 @@ class Spec(eqx.Module):
         self.check()
 
     def check(self) -> None:
-        """Raise `ParameterError` if fields do not fit together; every field by itself has passed its
-        own check before.
-        """
+        """Raise `ParameterError` if fields do not fit together; all have passed their own check."""
 
     def describe(self) -> dict[str, Any]:
         """The spec as a dictionary of plain values, with the name of its class first."""

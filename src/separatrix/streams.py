@@ -1,16 +1,15 @@
 """Random streams derived by name, and arrays whose entries depend only on their index.
 
-Two things that `jax.random` does not promise, and this laboratory needs:
+This module guarantees two things that `jax.random` does not:
 
-- JAX's threefry keys satisfy `fold_in(key, i) == split(key, n)[i]`, so streams told apart by small
-  integers can overlap. Here streams have names, and a trial's root keys come from a cryptographic
-  hash of what the trial is.
-- The entry of a random array depends on the key and its own index alone: a larger array contains
-  the smaller one. So padding a trial to a larger program, or another batch, never changes what the
-  trial sees.
+- Streams never overlap. JAX's threefry keys satisfy `fold_in(key, i) == split(key, n)[i]`, so that
+  streams with small integers as names can overlap. Here streams have names, and the root keys of a
+  trial come from a cryptographic hash of the trial's identity.
+- An entry of a random array depends only on the key and its index: a larger array contains the
+  smaller one. So neither padding a trial to a larger program nor another batch changes its numbers.
 
-The generator is JAX's (threefry-2x32, 20 rounds; the tests compare them bit by bit), spelled out so
-that the counters are ours. In this spelling it also compiles and runs faster than
+The generator is that of JAX (threefry-2x32, 20 rounds; the tests compare them bit by bit),
+implemented here to control the counters. This implementation also compiles and runs faster than
 `jax.random.normal` on a CPU (benchmarks/spellings.py).
 """
 
@@ -54,8 +53,7 @@ def threefry(
 
 
 def root_words(*parts: Any) -> np.ndarray:
-    """Two 32-bit words from the hash of plain values: the seed material of a root key (computed on
-    the host).
+    """Two 32-bit words from the hash of plain values, computed on the host: the seed of a root key.
 
     >>> root_words("data", 0).dtype
     dtype('uint32')
@@ -94,12 +92,12 @@ def numbered(key: Key[Array, ""], index: Any) -> Key[Array, ""]:
 
 
 def _mixed(key: Key[Array, ""], high: Any, low: Any) -> Key[Array, ""]:
-    """Another key for every 64-bit code (high, low).
+    """A different key for every 64-bit code (high, low).
 
-    A counter-based generator gives independent streams for keys that merely differ, so a key need
-    not be made by the generator itself, 20 rounds that every program would have to compile. For
-    each code this is a bijection of the key and for each key one of the code; the multiplications
-    (by odd numbers) keep "a" under "b" apart from "b" under "a".
+    A counter-based generator gives independent streams for any two different keys, so the new key
+    need not come from the generator itself, whose 20 rounds every program would have to compile.
+    For each code this is a bijection of the key, and for each key one of the code. The
+    multiplications by odd numbers make "a" under "b" differ from "b" under "a".
     """
     words = jax.random.key_data(key)
     b = words[1] * jnp.uint32(0x85EBCA77) + jnp.asarray(low, jnp.uint32)
@@ -121,8 +119,8 @@ def draw(
     >>> bool((large[:2, :3] == small).all())
     True
     """
-    # Each index becomes a 64-bit counter in a way that does not depend on the shape: the first axis
-    # has 32 bits to itself where there are at most three axes, all others 16.
+    # Each index becomes a 64-bit counter that does not depend on the shape: with at most three axes
+    # the first axis has 32 bits, all others have 16.
     limits = (2**32, 2**16, 2**16) if len(shape) <= 3 else (2**16,) * 4
     if len(shape) > 4 or any(n > limit for n, limit in zip(shape, limits)):
         raise SeparatrixError(
@@ -139,9 +137,8 @@ def draw(
     second, third = [*rest, pad, pad][:2]
     low = jnp.broadcast_to((second << 16) | third, shape)
     bits = threefry(key, jnp.broadcast_to(first, shape), low)[0]
-    # Without the barriers a GPU's compiler copies generator and sampler, operation by operation,
-    # into everything that uses the numbers; deciding about that took up to nine tenths of the time
-    # to compile.
+    # Without the barriers the GPU compiler fuses copies of generator and sampler into every use of
+    # the numbers, and deciding about that takes up to nine tenths of the compile time.
     return jax.lax.optimization_barrier(sampler(jax.lax.optimization_barrier(bits)))
 
 

@@ -1,4 +1,4 @@
-"""What a task is."""
+"""The interface of a task: a distribution over labelled inputs."""
 
 import abc
 from typing import Any, NamedTuple
@@ -12,11 +12,12 @@ from separatrix.streams import named
 
 
 class Sample(NamedTuple):
-    """Inputs and their labels; `weight` is the probability of each row where the rows are a whole
-    population.
+    """Labelled inputs.
 
-    >>> Sample(x=[[1.0]], y=[1.0]).weight is None
-    True
+    Args:
+        x: The inputs, (rows, length, channels) or (rows, height, width, channels).
+        y: The labels, (rows,).
+        weight: The probability of each row if the rows are a whole population; otherwise None.
     """
 
     x: Array
@@ -27,8 +28,9 @@ class Sample(NamedTuple):
 class Task(Spec):
     """A distribution over labelled inputs, with known structure.
 
-    A task of your own needs `shape` and `draw`; the rest has defaults. Inputs are (rows, length,
-    channels) or (rows, height, width, channels); labels are ±1.
+    Subclass it to add a task: `shape` and `draw` are required, all other methods have defaults.
+    Inputs are (rows, length, channels) or (rows, height, width, channels). Labels are ±1, class
+    numbers, or numbers in a regression.
 
     >>> import jax, jax.numpy as jnp, separatrix as sx
     >>> class Majority(sx.Task):
@@ -50,68 +52,68 @@ class Task(Spec):
 
     @abc.abstractmethod
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
-        """`rows` labelled inputs given the hidden truth.
+        """Draw labelled inputs.
 
-        `within` is this task at the sizes that arrays must have; where it is larger than the task
-        itself, the surplus entries are zero and the rest is what it would be without padding. A
-        task without `size` fields ignores it.
+        Args:
+            key: The random key.
+            rows: How many inputs to draw.
+            truth: The hidden truth, as `bind` returns it.
+            within: This task at the padded sizes that arrays must have; None for no padding. The
+                surplus entries are zero and the others are the same as without padding. A task
+                without `size` fields ignores it.
         """
 
     def truth(self, key: Key[Array, ""], within: Any = None) -> Any:
-        """What is hidden from the learner and fixed within a trial (the signal vector, the order of
-        the bits).
-        """
+        """What is hidden from the learner and fixed within a trial, such as the signal vector."""
         del key, within
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Stored arrays that rows are drawn from, such as the images of a data set; the same
-        objects at every call.
+        """Stored arrays that rows are drawn from, such as the images of a data set; every call
+        returns the same objects.
 
-        A program takes them once for all trials of a batch. What they are must be part of the
-        task's identity (see `separatrix.data.pinned`), so that a ledger never mixes rows of
+        A compiled program takes them once for all trials of a batch. The identity of the task must
+        include their identity (see `separatrix.data.pinned`), so that a ledger never mixes rows of
         different data.
         """
         return {}
 
     def bind(self, truth: Any, arrays: dict[str, Any]) -> Any:
-        """The truth together with the stored arrays (on the device by now): what `draw` is given as
-        `truth`.
+        """The truth together with the stored arrays, which are on the device: the argument `truth`
+        of `draw`.
         """
         del arrays
         return truth
 
     def draw_test(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
-        """Rows to test on; a task with a test split of its own draws them there."""
+        """Rows to test on; a task with a test split draws them from it."""
         return self.draw(key, rows, truth, within)
 
     def direction(self, truth: Any) -> Float[Array, " channels"] | None:
-        """The unit vector that a unit's weights should align with, where the task has one."""
+        """The unit vector that the weights of a unit should align with; None if there is none."""
         del truth
         return None
 
     def clean(self, x: Float[Array, "rows ..."], truth: Any) -> Float[Array, " rows"] | None:
-        """The noiseless labels of inputs, where the task is a regression; its risk is then the mean
+        """The noiseless labels of a regression, or None. The risk of a regression is the mean
         squared distance to them.
         """
         del x, truth
         return None
 
     def population(self, truth: Any) -> Sample:
-        """Every input with its probability, where the input space is small enough to enumerate."""
+        """Every input with its probability, if the input space is small enough to enumerate."""
         del truth
         raise SeparatrixError(
             f"{type(self).__name__} cannot be enumerated; use the empirical or the online oracle"
         )
 
     def baselines(self) -> dict[str, float]:
-        """Risks that a reader needs beside any measured risk: `constant`, and `linear`, `bayes`
-        where they are known.
-        """
+        """Reference risks: `constant`, and `linear` and `bayes` if they are known."""
         return {"constant": 0.5}
 
     def sample(self, key: Key[Array, ""], rows: int) -> Sample:
-        """Draw a truth and `rows` labelled inputs of it."""
+        """Draw a truth and `rows` labelled inputs given it."""
         return self.draw(
             named(key, "rows"), rows, self.bind(self.truth(named(key, "truth")), self.arrays())
         )

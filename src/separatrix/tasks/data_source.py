@@ -1,4 +1,4 @@
-"""What tasks on stored data share: the field that names the data, and places drawn in it."""
+"""Shared by tasks on stored data: the field that names the data set, and random row indices."""
 
 from typing import Any
 
@@ -12,22 +12,19 @@ from separatrix.streams import draw
 
 
 def source_field(default: str) -> Any:
-    """A field for the name of a data set; the digest of the data becomes part of it, and so of a
-    task's identity.
+    """A field for the name of a data set. The digest of the data becomes part of the name, and
+    through it of the identity of the task.
 
     >>> import separatrix as sx
     >>> sx.DigitSequenceTask(digits=3).source[:16]
     'embedded-digits@'
     """
 
-    def convert(given: Any) -> Any:
+    def convert(source: Any) -> Any:
         try:
-            return pinned(given)
-        except (
-            AttributeError,
-            UnknownNameError,
-        ):  # not a name at all: left for the task's check to refuse
-            return given
+            return pinned(source)
+        except (AttributeError, UnknownNameError):  # not a name: the check of the task reports it
+            return source
 
     return eqx.field(
         static=True,
@@ -38,7 +35,7 @@ def source_field(default: str) -> Any:
 
 
 def indices(key: Key[Array, ""], shape: tuple[int, ...], count: int) -> Int[Array, "..."]:
-    """Independent places in [0, count), uniform up to count/2^32.
+    """Independent indices in [0, count), uniform up to count/2^32.
 
     >>> import jax
     >>> bool((indices(jax.random.key(0), (50, 2), 7) < 7).all())
@@ -48,7 +45,7 @@ def indices(key: Key[Array, ""], shape: tuple[int, ...], count: int) -> Int[Arra
 
 
 def check_source(owner: str, source: Any) -> None:
-    """Refuse the name of a data set that there is not.
+    """Raise an error unless `source` is the name of a data set.
 
     >>> check_source("DigitSequenceTask", "minst")
     Traceback (most recent call last):

@@ -16,7 +16,7 @@ from separatrix.streams import named
 from separatrix.tasks.base import Sample, Task
 from separatrix.tasks.data_source import check_source, indices, source_field
 
-# Rows and columns of a 28x28 digit that its crop keeps. MNIST's digits fill 20x20 pixels about
+# The rows and columns of a 28x28 digit that a crop retains. Digits of MNIST fill 20x20 pixels about
 # their centre of mass.
 CROPS = {"tight": (slice(2, 26), slice(4, 24)), "whole": (slice(0, 28), slice(0, 28))}
 LABELS = ("centre", "ends")
@@ -24,11 +24,8 @@ CHUNK = 8192  # digits resized at a time
 
 
 class Digits(NamedTuple):
-    """What sequences are made of: digit images and digit values, for training and testing, with the
-    training pixels' mean and spread.
-
-    >>> Digits(None, None, None, None, 0.1, 0.3).mean
-    0.1
+    """Digit images and digit values for training and testing, with the mean and the standard
+    deviation of the training pixels.
     """
 
     train_x: Any
@@ -40,8 +37,8 @@ class Digits(NamedTuple):
 
 
 def averaging(wide: int, narrow: int) -> Float[np.ndarray, "narrow wide"]:
-    """The matrix that resizes a line of `wide` pixels to `narrow` by averaging over areas (or
-    repeating, where it grows).
+    """The matrix that resizes a line of `wide` pixels to `narrow` by averaging over areas; it
+    repeats pixels if the line grows.
 
     >>> averaging(4, 2).tolist()
     [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
@@ -71,7 +68,7 @@ def resized(
 
 @functools.lru_cache(maxsize=8)
 def digit_arrays(source: str, crop: str, height: int, width: int) -> dict[str, np.ndarray]:
-    """The digits of a source, cropped and resized once for this process.
+    """The digits of a source, cropped and resized once per process.
 
     >>> digit_arrays("embedded-digits", "tight", 8, 8)["train_x"].shape
     (1297, 8, 8)
@@ -84,36 +81,38 @@ def digit_arrays(source: str, crop: str, height: int, width: int) -> dict[str, n
     train, test = (
         resized(np.asarray(x[:, rows, columns]), height, width) for x in (data.train_x, data.test_x)
     )
-    scale = train.astype(np.float32) / 255
-    level = {
-        "mean": np.float32(scale.mean(dtype=np.float64)),
-        "spread": np.float32(scale.std(dtype=np.float64)),
-    }
+    pixels = train.astype(np.float32) / 255
     return {
         "train_x": train,
         "train_y": np.array(data.train_y),
         "test_x": test,
         "test_y": np.array(data.test_y),
-        **{name: np.asarray(item) for name, item in level.items()},
+        "mean": np.asarray(np.float32(pixels.mean(dtype=np.float64))),
+        "spread": np.asarray(np.float32(pixels.std(dtype=np.float64))),
     }
 
 
 class DigitSequenceTask(Task):
-    """Images of `digits` handwritten digits side by side; the label is +1 when the sum of three of
-    them is even, else -1.
+    """Images of several handwritten digits side by side. The label is +1 if the sum of three of
+    them is even, otherwise -1.
 
-    The three are the middle digit and those `apart` places to its left and right: 1 makes them the
-    centre (Figure 3), digits // 2 the first, middle and last (Figure 4); `labelled` takes these
-    names. Each digit is cropped and resized to `height` x `width` by averaging over areas; `crop`
-    "tight" keeps rows 2-25 and columns 4-23 of a 28x28 image, "whole" all of it (smaller images are
-    never cropped). Grey levels are scaled to [0, 1] ("unit") or to mean 0 and variance 1 over the
-    training digits ("standard").
+    The three are the middle digit and the digits `apart` places to its left and right. Every row is
+    a new sequence of digits, drawn independently from the training digits of `source`, or from its
+    test digits for tests. So a digit is not used equally often within an epoch: its number of uses
+    varies like a Poisson count.
 
-    Every row is a fresh sequence of digits drawn independently from the training digits of
-    `source`, or from its test digits for tests; so the online oracle reshuffles digits into new
-    sequences for ever. (A permutation of the digits, cut into sequences, would use each digit
-    equally often in an epoch; here its number of uses varies like a Poisson count about the same
-    mean.)
+    Args:
+        digits: The number of digits, odd and at least 3.
+        apart: The distance of the outer two relevant digits from the middle: 1 for the three middle
+            digits (Figure 3 of the paper), `digits // 2` for the first, the middle and the last
+            (Figure 4).
+        source: The name of a data set of digits.
+        height: The height in pixels to which each digit is resized, by averaging over areas.
+        width: The width in pixels to which each digit is resized.
+        crop: `tight` crops a 28x28 image to rows 2-25 and columns 4-23 first, `whole` does not;
+            smaller images are never cropped.
+        scaling: `unit` scales grey levels to [0, 1], `standard` to mean 0 and variance 1 over the
+            training digits.
 
     >>> import jax
     >>> task = DigitSequenceTask(digits=5, height=8)
@@ -122,13 +121,13 @@ class DigitSequenceTask(Task):
     ((3, 8, 40, 1), (3,))
     >>> DigitSequenceTask(digits=4)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `digits` of DigitSequenceTask must be an odd integer >= 3, got 4
+    separatrix.errors.ParameterError: the `digits` of DigitSequenceTask must be an odd integer >= 3,
+        got 4
     """
 
     digits: int = static(low=1)
-    apart: int = value(
-        low=1, default=1, integer=True
-    )  # a value, so that both labels share a program
+    # A value, so that both labels share a program.
+    apart: int = value(low=1, default=1, integer=True)
     source: str = source_field(default="embedded-digits")
     height: int = static(low=1, default=24)
     width: int = static(low=1, default=8)
@@ -156,7 +155,7 @@ class DigitSequenceTask(Task):
         return (self.height, self.width * self.digits, 1)
 
     def relevant(self) -> Int[Array, "3"]:
-        """The places of the three digits that set the label.
+        """The positions of the three digits that determine the label.
 
         >>> DigitSequenceTask(digits=7).relevant().tolist()
         [2, 3, 4]
@@ -179,11 +178,10 @@ class DigitSequenceTask(Task):
     def _sequences(
         self, key: Key[Array, ""], rows: int, digits: Digits, images: Any, values: Any
     ) -> Sample:
-        # Digits stay bytes until a row is made of them: a batch holds its own pixels and no others.
+        # Digits stay bytes until a row is made of them, so that a batch converts only its own.
         chosen = indices(named(key, "digits"), (rows, self.digits), images.shape[0])
-        pixels = (
-            jnp.asarray(images)[chosen].astype(jnp.float32) / 255.0
-        )  # (rows, digits, height, width)
+        # (rows, digits, height, width)
+        pixels = jnp.asarray(images)[chosen].astype(jnp.float32) / 255.0
         if self.scaling == "standard":
             pixels = (pixels - digits.mean) / digits.spread
         x = pixels.transpose(0, 2, 1, 3).reshape(rows, *self.shape)
@@ -191,6 +189,6 @@ class DigitSequenceTask(Task):
         return Sample(x, jnp.where(seen.sum(1) % 2 == 0, 1.0, -1.0))
 
     def baselines(self) -> dict[str, float]:
-        # Three independent digits, each even with chance p: the mean label is (2p - 1)³.
+        # Three independent digits, each even with probability p: the mean label is (2p - 1)³.
         even = float((self.arrays()["test_y"] % 2 == 0).mean())
         return {"constant": (1.0 - abs(2.0 * even - 1.0) ** 3) / 2.0}

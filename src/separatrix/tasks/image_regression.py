@@ -1,4 +1,4 @@
-"""Regression on real images: a hidden teacher that looks through small windows labels them."""
+"""Regression on real images, which a hidden teacher over small windows labels."""
 
 import functools
 from typing import Any, NamedTuple
@@ -17,12 +17,8 @@ from separatrix.tasks.data_source import check_source, indices, source_field
 from separatrix.tasks.regression import Teacher, unit_rows
 
 
-class Album(NamedTuple):
-    """The images of a trial and its teacher.
-
-    >>> Album(train_x=None, test_x=None, teacher=None).teacher is None
-    True
-    """
+class TaughtImages(NamedTuple):
+    """The images of a trial and the teacher that labels them."""
 
     train_x: Any
     test_x: Any
@@ -30,11 +26,11 @@ class Album(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4)
-def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
-    """The images of a source, averaged down to `side` pixels, less the training mean, at a scale
-    where a pixel has unit variance.
+def centred_images(source: str, side: int) -> dict[str, np.ndarray]:
+    """The images of a source, averaged down to `side` pixels, centred at the training mean, and
+    scaled so that a pixel has unit variance on average.
 
-    >>> images = image_arrays("embedded-photographs", 8)["train_x"]
+    >>> images = centred_images("embedded-photographs", 8)["train_x"]
     >>> images.shape[1:], round(float((images**2).mean()), 3)
     ((8, 8, 3), 1.0)
     """
@@ -55,14 +51,21 @@ def image_arrays(source: str, side: int) -> dict[str, np.ndarray]:
 
 
 class ImageRegressionTask(Task):
-    """Images of a stored collection, labelled by a local teacher over windows of `field` x `field`
-    pixels, plus noise.
+    """Images of a data set, labelled by a local teacher over windows of pixels, plus noise.
 
-    Images are averaged down to `side` pixels, centred, and scaled so that a pixel has
-    root-mean-square `scale`; the teacher's readout has size `gain`. The source says neither, but it
-    records the risk of the best constant, .124, which several pairs of the two explain
-    (docs/papers/liang.md): the study has its own. The teacher is that of `RegressionTask` over all
-    windows. Training rows are different images; test rows come from the collection's test images.
+    The teacher is that of `RegressionTask`, over all windows. Training rows are different images;
+    test rows are test images of the data set. The paper states neither `scale` nor `gain`, only the
+    risk of the best constant, .124, which several pairs of them explain (docs/papers/liang.md).
+
+    Args:
+        source: The name of a data set of images.
+        side: The side in pixels to which images are averaged down.
+        field: The side of the teacher's windows in pixels.
+        noise: The standard deviation of the label noise.
+        teacher: `local`, or `none` for labels of pure noise.
+        units: The number of hidden units of the teacher.
+        gain: The size of the teacher's readout.
+        scale: The root-mean-square value of a centred pixel.
 
     >>> import jax
     >>> task = ImageRegressionTask(side=8)
@@ -88,10 +91,10 @@ class ImageRegressionTask(Task):
         return (self.side, self.side, self.arrays()["train_x"].shape[-1])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return image_arrays(self.source, self.side)
+        return centred_images(self.source, self.side)
 
-    def bind(self, truth: Any, arrays: dict[str, Any]) -> Album:
-        return Album(arrays["train_x"], arrays["test_x"], truth)
+    def bind(self, truth: Any, arrays: dict[str, Any]) -> TaughtImages:
+        return TaughtImages(arrays["train_x"], arrays["test_x"], truth)
 
     def truth(self, key: Key[Array, ""], within: Any = None) -> Teacher:
         span = self.field**2 * self.shape[-1]
@@ -107,8 +110,7 @@ class ImageRegressionTask(Task):
     ) -> Float[Array, " rows"]:
         if self.teacher == "none":
             return jnp.zeros(len(x), x.dtype)
-        # One window place at a time: a collection's windows all at once would need many times its
-        # memory.
+        # A convolution: all windows of all images at once would take many times the memory.
         filters = truth.teacher.weights.T.reshape(self.field, self.field, x.shape[-1], self.units)
         layout = ("NHWC", "HWIO", "NHWC")
         hidden = jax.lax.conv_general_dilated(x, filters, (1, 1), "VALID", dimension_numbers=layout)
@@ -119,8 +121,8 @@ class ImageRegressionTask(Task):
 
     def draw(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
         count = truth.train_x.shape[0]
-        # The places of the smallest of independent numbers: different images, whatever the padding;
-        # more rows than images wrap around.
+        # A random order of all images: the rows are different images, independent of the padding.
+        # More rows than images wrap around.
         order = jnp.argsort(draw(uniform, named(key, "inputs"), (count,)))
         return self._labelled(key, truth, truth.train_x, order[jnp.arange(rows) % count])
 
@@ -136,6 +138,6 @@ class ImageRegressionTask(Task):
         )
 
     def baselines(self) -> dict[str, float]:
-        # The best constant's risk is the teacher's variance, which differs from seed to seed: the
-        # probe `regression` measures it.
+        # The risk of the best constant is the variance of the teacher, which depends on the seed;
+        # the probe `regression` measures it.
         return {"constant": 0.0} if self.teacher == "none" else {}

@@ -16,11 +16,8 @@ from separatrix.tasks.data_source import check_source, indices, source_field
 
 
 class Images(NamedTuple):
-    """What rows are drawn from: images and classes, the training pixels' mean and spread by
-    channel, and the hidden order of pixels.
-
-    >>> Images(None, None, None, None, 0.5, 0.2, None).order is None
-    True
+    """Images and classes for training and testing, the mean and the standard deviation of the
+    training pixels by channel, and the hidden order of pixels.
     """
 
     train_x: Any
@@ -35,7 +32,7 @@ class Images(NamedTuple):
 @functools.lru_cache(maxsize=4)
 def image_arrays(source: str, classes: int) -> dict[str, np.ndarray]:
     """The images of the first `classes` classes of a source, as (rows, height, width, channels),
-    loaded once for this process.
+    loaded once per process.
 
     >>> image_arrays("embedded-digits", 10)["train_x"].shape
     (1297, 8, 8, 1)
@@ -44,9 +41,9 @@ def image_arrays(source: str, classes: int) -> dict[str, np.ndarray]:
     out: dict[str, np.ndarray] = {}
     for split, x, y in (("train", data.train_x, data.train_y), ("test", data.test_x, data.test_y)):
         wanted = np.asarray(y) < classes
-        kept = np.asarray(x) if wanted.all() else np.asarray(x)[wanted]
+        images = np.asarray(x) if wanted.all() else np.asarray(x)[wanted]
         out |= {
-            f"{split}_x": kept.reshape(*kept.shape[:3], -1),
+            f"{split}_x": images.reshape(*images.shape[:3], -1),
             f"{split}_y": np.asarray(y)[wanted],
         }
     # Moments from counts of grey levels: no copy of the images in floating point.
@@ -69,12 +66,16 @@ def image_arrays(source: str, classes: int) -> dict[str, np.ndarray]:
 class ImageTask(Task):
     """Images of a data set with their class numbers 0, 1, …; use a network with `outputs=classes`.
 
-    `classes` keeps the images of the first so many classes. Each channel is scaled to mean 0 and
-    variance 1 over the training images. `permuted=True` reorders the pixels of all images by one
-    order, unknown and drawn for each trial: a network that has no use for neighbours does not
-    notice. Training rows are drawn independently from the training images (so an epoch's worth of
-    rows repeats some images and leaves others out); test rows are the test images themselves,
-    evenly chosen, each once when as many are asked for.
+    Each channel is scaled to mean 0 and variance 1 over the training images. Training rows are
+    drawn independently from the training images, so that an epoch repeats some images and omits
+    others. Test rows are evenly spaced test images; all of them, once each, if as many rows are
+    drawn.
+
+    Args:
+        source: The name of a data set of images.
+        classes: How many classes to use, the first ones.
+        permuted: Whether the pixels of all images are permuted by one unknown order, drawn per
+            trial, which makes no difference to a fully connected network.
 
     >>> import jax
     >>> x, y, _ = ImageTask(source="embedded-digits").sample(jax.random.key(0), 3)
@@ -82,7 +83,8 @@ class ImageTask(Task):
     ((3, 8, 8, 1), (3,))
     >>> ImageTask(source="embedded-digits", classes=11)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `classes` of ImageTask must be at most those of embedded-digits (10), got 11
+    separatrix.errors.ParameterError: the `classes` of ImageTask must be at most those of
+        embedded-digits (10), got 11
     """
 
     source: str = source_field(default="embedded-digits")
@@ -138,7 +140,7 @@ class ImageTask(Task):
         return {"constant": 1.0 - float(counts.max() / counts.sum())}
 
 
-# Known without loading anything.
+# The shape of one image, so that no data set has to be loaded for it.
 SHAPES = {
     "mnist": (28, 28, 1),
     "fashion-mnist": (28, 28, 1),

@@ -1,4 +1,4 @@
-"""The k-patterns of Malach & Shalev-Shwartz: labels set by a few consecutive bits."""
+"""The k-patterns of Malach & Shalev-Shwartz: a few consecutive bits determine the label."""
 
 from typing import Any, NamedTuple
 
@@ -17,11 +17,7 @@ LARGEST_CUBE = 20  # populations are enumerated up to 2^20 inputs
 
 
 class PatternTruth(NamedTuple):
-    """What a pattern task hides: the order of the bits and the rule on the relevant ones.
-
-    >>> PatternTruth(order=[1, 0], table=[1.0, -1.0]).order
-    [1, 0]
-    """
+    """The hidden truth of a pattern task: the order of the bits, and the rule as signs."""
 
     order: Int[Array, " bits"]
     table: Float[Array, " patterns"]
@@ -30,11 +26,18 @@ class PatternTruth(NamedTuple):
 class PatternTask(Task):
     """Inputs of `bits` signs; the label is a rule on `window` of them.
 
-    The paper's n is `bits`, its k is `window`, its j* is `start` (0-based), its g is `rule`:
-    "parity", "random" (a random table drawn from `rule_seed`) or "table" (your own 2^k signs; entry
-    Σ 2^i [x_i = +1] belongs to the pattern x). `spread=True` puts the relevant bits as far apart as
-    they go; `hidden=True` permutes the coordinates by an unknown order drawn per trial;
-    `probability` is P(x_i = +1). For another input distribution override `inputs`.
+    For another input distribution override `inputs`.
+
+    Args:
+        bits: The number of bits, the paper's n.
+        window: The number of relevant bits, the paper's k.
+        start: The index of the first relevant bit (0-based), the paper's j*.
+        rule: The paper's g: `parity`, `random` (a random table drawn from `rule_seed`) or `table`.
+        rule_seed: The seed of a random rule.
+        table: The 2^k signs of the rule `table`; entry Σ 2^i [x_i = +1] belongs to the pattern x.
+        probability: P(x_i = +1).
+        spread: Whether the relevant bits are spread evenly over all bits instead of consecutive.
+        hidden: Whether the coordinates are permuted by an unknown order, drawn per trial.
 
     >>> import jax
     >>> task = PatternTask(bits=8, window=3, start=2)
@@ -43,7 +46,8 @@ class PatternTask(Task):
     True
     >>> PatternTask(bits=8, window=9)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got 9
+    separatrix.errors.ParameterError: the `window` of PatternTask must be an integer in [1, 8], got
+        9
     """
 
     bits: int = static(low=1)
@@ -79,7 +83,7 @@ class PatternTask(Task):
         return (self.bits, 1)
 
     def relevant(self) -> Int[Array, " window"]:
-        """The indices of the bits that set the label, before any hidden reordering.
+        """The indices of the bits that determine the label, before any hidden reordering.
 
         >>> PatternTask(bits=9, window=3, spread=True).relevant().tolist()
         [0, 4, 8]
@@ -110,7 +114,7 @@ class PatternTask(Task):
         return PatternTruth(order, self.rule_table())
 
     def label(self, x: Float[Array, "rows bits"], truth: PatternTruth) -> Float[Array, " rows"]:
-        """The labels of inputs whose coordinates stand in their original order."""
+        """The labels of inputs whose coordinates are in their original order."""
         seen = x[:, self.relevant()]
         if self.rule == "parity":
             return jnp.prod(seen, axis=1)
@@ -131,8 +135,8 @@ class PatternTask(Task):
     def population(self, truth: PatternTruth) -> Sample:
         if self.bits > LARGEST_CUBE:
             raise SeparatrixError(
-                f"a population of 2^{self.bits} inputs is too large to enumerate (at most 2^{LARGEST_CUBE}); "
-                "use the online oracle, or theory's Fourier integral for gradients"
+                f"a population of 2^{self.bits} inputs is too large to enumerate (at most "
+                f"2^{LARGEST_CUBE}); use the online oracle, or separatrix.theory for gradients"
             )
         codes = jnp.arange(2**self.bits, dtype=jnp.int32)
         ones = (codes[:, None] >> jnp.arange(self.bits)) & 1
@@ -141,8 +145,8 @@ class PatternTask(Task):
         return Sample(x[:, truth.order, None], self.label(x, truth), weight)
 
     def baselines(self) -> dict[str, float]:
-        # The best constant needs the mean label; for parity of independent bits it is (2p-1)^k, for
-        # a table a weighted mean.
+        # The mean label of the parity of independent bits is (2p-1)^k, that of a table a weighted
+        # mean.
         if self.rule == "parity":
             mean = (2.0 * self.probability - 1.0) ** self.window
         else:

@@ -1,4 +1,4 @@
-"""What the regression tasks share: a hidden teacher over views of the input, and labels with noise."""
+"""Shared by the regression tasks: a hidden teacher over views of the input, and noisy labels."""
 
 import abc
 from typing import Any, NamedTuple
@@ -17,11 +17,8 @@ TEACHERS = ("local", "dense", "none")
 
 
 class Teacher(NamedTuple):
-    """A two-layer ReLU network that labels inputs, and the directions that the inputs themselves
-    are made of, where they are.
-
-    >>> Teacher(weights=None, bias=None, readout=None, offset=0.5).offset
-    0.5
+    """A two-layer ReLU network that labels inputs; and the hidden directions that inputs are made
+    of, or None.
     """
 
     weights: Float[Array, "units span"]
@@ -43,14 +40,14 @@ def unit_rows(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."
 
 
 class RegressionTask(Task):
-    """A task whose labels are a teacher's values plus Gaussian noise.
+    """A task whose labels are the values of a teacher plus Gaussian noise.
 
-    The teacher is "local", v·mean over views of φ(w·x_l - b) + β; "dense", the same with units that
-    see the whole input (a control: what a shared network cannot express); or "none", the constant
-    0, so that labels are pure noise (a control: there is nothing to learn). Its weights are unit
-    vectors, b ~ U(-½, ½), β ~ U(-1, 1), v ~ N(0, gain²/units). Teacher, inputs and noise come from
-    streams of their own. A task of this kind has the fields `patch`, `noise`, `teacher`, `units`
-    and `gain`, and says how to draw `inputs`.
+    The teacher is `local`, v·mean over views of φ(w·x_l - b) + β; `dense`, the same with units that
+    see the whole input (a control that a shared network cannot express); or `none`, the constant 0,
+    so that labels are pure noise (a control with nothing to learn). Its weights are unit vectors, b
+    ~ U(-½, ½), β ~ U(-1, 1), v ~ N(0, gain²/units). Teacher, inputs and noise come from separate
+    random streams. Subclasses have the fields `patch`, `noise`, `teacher`, `units` and `gain`, and
+    define `inputs`.
 
     >>> from separatrix.tasks import SphereTask
     >>> isinstance(SphereTask(dimension=20, patch=5), RegressionTask)
@@ -70,7 +67,7 @@ class RegressionTask(Task):
 
     @abc.abstractmethod
     def inputs(self, key: Key[Array, ""], rows: int, truth: Any) -> Float[Array, "rows length"]:
-        """Inputs, drawn without a look at the teacher."""
+        """Draw inputs, independently of the teacher."""
 
     def check(self) -> None:
         check_integer(type(self).__name__, "patch", self.patch, 1, self.length)
@@ -80,9 +77,8 @@ class RegressionTask(Task):
         return (self.length, 1)
 
     def places(self) -> np.ndarray:
-        """The coordinates of each view of the local teacher: (views, patch).
-
-        Disjoint blocks unless a task says otherwise.
+        """The coordinates of each view of the local teacher, (views, patch): disjoint blocks unless
+        a task overrides this.
         """
         views = self.length // self.patch
         return np.arange(views * self.patch).reshape(views, self.patch)
@@ -98,7 +94,7 @@ class RegressionTask(Task):
         )
 
     def directions(self, key: Key[Array, ""]) -> Float[Array, "axes patch"] | None:
-        """The hidden directions that inputs are made of, where there are any."""
+        """The hidden directions that inputs are made of, or None."""
         del key
         return None
 
@@ -117,6 +113,6 @@ class RegressionTask(Task):
         )
 
     def baselines(self) -> dict[str, float]:
-        # The best constant's risk is the teacher's variance, which differs from seed to seed: the
-        # probe `regression` measures it.
+        # The risk of the best constant is the variance of the teacher, which depends on the seed;
+        # the probe `regression` measures it.
         return {"constant": 0.0} if self.teacher == "none" else {}

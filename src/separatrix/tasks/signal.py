@@ -1,4 +1,4 @@
-"""The dynamic signal distribution of Lahoti et al.: a signal that may sit in any patch, in noise."""
+"""The dynamic signal distribution of Lahoti et al.: a signal in a random patch, plus noise."""
 
 from typing import Any
 
@@ -19,12 +19,21 @@ NOISES = {"gaussian": normal, "laplace": laplace, "uniform": level, "sign": sign
 class SignalTask(Task):
     """A unit vector w*, times the label ±1, added to one patch of noise.
 
-    The paper's k is `patches`, its d is `dimension`, its σ is `noise`. Variants, one parameter
-    each: `position="fixed"` (the signal always sits in patch 0), `signals` (it sits in several
-    patches at once), `label="product"` (two patches carry independent signs and the label is their
-    product: patches interact), `distribution` (non-Gaussian noise of the same variance),
-    `unevenness` a (patch variances run linearly from (1-a)σ² to (1+a)σ²) and `dependence` ρ (a
-    share ρ of the noise variance is common to all patches).
+    The first three parameters are those of the paper; each of the others makes one variant.
+
+    Args:
+        patches: The number of patches, the paper's k.
+        dimension: The dimension of a patch, the paper's d.
+        noise: The standard deviation of the noise, the paper's σ.
+        position: `random`, or `fixed` for a signal that is always in patch 0.
+        signals: The number of patches that contain the signal.
+        label: `sign`, or `product` for two signals with independent signs whose product is the
+            label, so that patches interact.
+        distribution: The distribution of the noise: `gaussian`, `laplace`, `uniform` or `sign`, all
+            of the same variance.
+        unevenness: A number a in [0, 1]: patch variances run linearly from (1-a)σ² to (1+a)σ².
+        dependence: A number ρ in [0, 1]: the share of the noise variance that is common to all
+            patches.
 
     >>> import jax
     >>> task = SignalTask(patches=4, dimension=3, noise=0.3)
@@ -101,8 +110,7 @@ class SignalTask(Task):
         if self.signals == 1:
             spot = draw(uniform, key, (rows, 1)) * self.patches
             return jnp.minimum(spot.astype(jnp.int32), self.patches - 1)
-        # The places of the largest of independent scores: blind to padding, which scores below all
-        # others.
+        # The patches with the largest of independent scores; padding scores below all others.
         scores = draw(uniform, key, (rows, frame.patches))
         return jax.lax.top_k(
             jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), self.signals

@@ -1,6 +1,4 @@
-"""The regression tasks of Liang et al.: inputs on spheres, with a teacher that looks through small
-windows.
-"""
+"""The regression tasks of Liang et al.: inputs on spheres, and a teacher over small windows."""
 
 from typing import Any
 
@@ -14,11 +12,17 @@ from separatrix.tasks.regression import TEACHERS, RegressionTask, unit_rows
 
 
 class SphereTask(RegressionTask):
-    """Inputs uniform on the sphere of `radius` in `dimension` coordinates; a local teacher over
-    windows of `patch` coordinates.
+    """Inputs uniform on a sphere, and a local teacher over windows of coordinates.
 
-    The paper's d is `dimension`, its m is `patch`. Windows are disjoint blocks unless a `stride` is
-    given. See `RegressionTask` for the teachers "local", "dense" and "none".
+    Args:
+        dimension: The number of coordinates, the paper's d.
+        patch: The number of coordinates of a window, the paper's m.
+        noise: The standard deviation of the label noise.
+        teacher: `local`, `dense` or `none` (see `RegressionTask`).
+        units: The number of hidden units of the teacher.
+        gain: The size of the teacher's readout.
+        stride: The distance between the starts of neighbouring windows; 0 for disjoint windows.
+        radius: The radius of the sphere.
 
     >>> import jax
     >>> task = SphereTask(dimension=20, patch=5, noise=1.0)
@@ -54,8 +58,16 @@ class SphereTask(RegressionTask):
 
 
 class PatchSphereTask(RegressionTask):
-    """Every one of `views` disjoint patches is uniform on the unit sphere, independently: patches
+    """Disjoint patches, each uniform on the unit sphere and independent of the others: patches
     without structure.
+
+    Args:
+        views: The number of patches.
+        patch: The number of coordinates of a patch.
+        noise: The standard deviation of the label noise.
+        teacher: `local`, `dense` or `none` (see `RegressionTask`).
+        units: The number of hidden units of the teacher.
+        gain: The size of the teacher's readout.
 
     >>> import jax
     >>> x = PatchSphereTask(views=3, patch=4).sample(jax.random.key(0), 5).x
@@ -79,8 +91,16 @@ class PatchSphereTask(RegressionTask):
 
 
 class RepeatedPointTask(RegressionTask):
-    """One point of the unit sphere, repeated `copies` times: the blocks are equal, while other
-    views mix coordinates of several copies.
+    """One point of the unit sphere, repeated: all blocks are equal, while windows that are not
+    blocks mix coordinates of two copies.
+
+    Args:
+        copies: The number of copies.
+        patch: The number of coordinates of a copy.
+        noise: The standard deviation of the label noise.
+        teacher: `local`, `dense` or `none` (see `RegressionTask`).
+        units: The number of hidden units of the teacher.
+        gain: The size of the teacher's readout.
 
     >>> import jax
     >>> x = RepeatedPointTask(copies=3, patch=4).sample(jax.random.key(0), 5).x[:, :, 0]
@@ -104,13 +124,22 @@ class RepeatedPointTask(RegressionTask):
 
 
 class VocabularyTask(RegressionTask):
-    """Every patch is one of `words` hidden unit vectors, chosen at random; the label is the sum of
-    the words' values, times 1/√views.
+    """Every patch is one of several hidden unit vectors, chosen at random. The noiseless label is
+    the sum of the words' values, divided by √views.
 
-    The values of the words run evenly from -1 to 1, so with two words the noiseless label has
-    variance 1. Which coordinates form a patch does not matter to a network that is told (its
-    windows) nor to one that sees everything, so patches are blocks here. The source says how inputs
-    look but not how they are labelled: this label is a [reconstruction].
+    The values of the words run evenly from -1 to 1, so that the noiseless label has variance 1 with
+    two words. Patches are blocks: the order of coordinates matters neither to a network whose
+    windows match the patches nor to a fully connected one. The paper describes the inputs but not
+    the labels: this label is a [reconstruction].
+
+    Args:
+        views: The number of patches.
+        patch: The number of coordinates of a patch.
+        noise: The standard deviation of the label noise.
+        words: The number of hidden unit vectors.
+        teacher: `local`, or `none` for labels of pure noise.
+        units: Not used; every regression task has this field.
+        gain: The factor of the noiseless label.
 
     >>> import jax
     >>> task = VocabularyTask(views=50, patch=10)
@@ -135,8 +164,7 @@ class VocabularyTask(RegressionTask):
         return unit_rows(key, (self.words, self.patch))
 
     def clean(self, x: Float[Array, "rows length 1"], truth: Any) -> Float[Array, " rows"]:
-        # The word in a patch is the one with the largest inner product: 1 with itself, below 1 with
-        # every other.
+        # The word of a patch has inner product 1 with it, every other word less.
         word = jnp.argmax(x.reshape(len(x), self.views, self.patch) @ truth.axes.T, axis=-1)
         worth = jnp.linspace(-1.0, 1.0, self.words)[word].sum(1) / np.sqrt(self.views)
         return self.gain * worth if self.teacher == "local" else 0.0 * worth
@@ -146,8 +174,18 @@ class VocabularyTask(RegressionTask):
 
 
 class ConeTask(RegressionTask):
-    """Every patch lies in a narrow cone about one of `clusters` hidden axes: direction a +
-    `spread`·noise, brought to unit length.
+    """Every patch lies in a narrow cone about one of several hidden axes: the axis plus noise,
+    normalised to unit length.
+
+    Args:
+        views: The number of patches.
+        patch: The number of coordinates of a patch.
+        noise: The standard deviation of the label noise.
+        clusters: The number of hidden axes.
+        spread: The size of the noise added to an axis.
+        teacher: `local`, `dense` or `none` (see `RegressionTask`).
+        units: The number of hidden units of the teacher.
+        gain: The size of the teacher's readout.
 
     >>> import jax
     >>> ConeTask(views=3, patch=4, clusters=2).sample(jax.random.key(0), 5).x.shape
