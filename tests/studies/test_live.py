@@ -9,7 +9,7 @@ import separatrix as sx
 from separatrix.engine import Shard
 from separatrix.inference import SearchPlan, Tally, estimate_threshold
 from separatrix.studies import live
-from separatrix.studies.live import Searches, label_of, tell, telling, told
+from separatrix.studies.live import LiveSearches, label_of, live_run, read_live, update_live
 from separatrix.studies.search import Query, find_thresholds
 
 TASK = sx.SignalTask(patches=4, dimension=4, noise=0.3)
@@ -43,7 +43,7 @@ def test_a_search_tells_its_thresholds_round_by_round_and_they_are_those_it_retu
         lambda path, value: (seen.append(json.loads(json.dumps(value))), keep(path, value)),
     )
     lab = sx.Lab(tmp_path, workers=0)
-    tell(lab, study="mine")
+    update_live(lab, study="mine")
     found = find_thresholds(
         lab, {Cell("CNN", 4): query(16), Cell("LCN", 8): query(1)}, "sizes", batch=8
     )
@@ -52,7 +52,7 @@ def test_a_search_tells_its_thresholds_round_by_round_and_they_are_those_it_retu
     assert len(rounds) > 2
     assert trials == sorted(trials)
     assert not rounds[0][0]["settled"]
-    final = {row["cell"]: row for row in told(tmp_path)["thresholds"]["mine"]["sizes"]}
+    final = {row["cell"]: row for row in read_live(tmp_path)["thresholds"]["mine"]["sizes"]}
     assert set(final) == {"CNN, patches 4", "LCN, patches 8"}
     first, second = (found[cell].threshold for cell in (Cell("CNN", 4), Cell("LCN", 8)))
     assert final["CNN, patches 4"] == {
@@ -78,14 +78,17 @@ def test_telling_is_rare_and_only_what_changed_is_estimated_anew(tmp_path, monke
         asked.append(name)
         return estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])
 
-    searches = Searches(sx.Lab(tmp_path), "sizes")
+    searches = LiveSearches(sx.Lab(tmp_path), "sizes")
     searches.show({"a": 8, "b": 8}, estimate, lambda name: None)
     searches.show({"a": 9, "b": 9}, estimate, lambda name: None)
     assert asked == ["a", "b"], "too early for another"
     clock[0] = 2.0
     searches.show({"a": 9, "b": 8, "c": 0}, estimate, lambda name: "width")
     assert asked == ["a", "b", "a"]
-    assert [row["settled"] for row in told(tmp_path)["thresholds"][""]["sizes"]] == [True, True]
+    assert [row["settled"] for row in read_live(tmp_path)["thresholds"][""]["sizes"]] == [
+        True,
+        True,
+    ]
 
 
 def test_progress_is_passed_on_and_the_end_is_told_also_after_an_error(tmp_path):
@@ -94,10 +97,10 @@ def test_progress_is_passed_on_and_the_end_is_told_also_after_an_error(tmp_path)
     shown = lab.progress
 
     def run():
-        with telling(lab, ["a", "b"]):
+        with live_run(lab, ["a", "b"]):
             for done in (0, 3, 9):
                 lab.progress("sweep", done, 9)
-            now = told(tmp_path)
+            now = read_live(tmp_path)
             assert (now["studies"], now["what"], now["done"], now["total"], now["ended"]) == (
                 ["a", "b"],
                 "sweep",
@@ -111,15 +114,15 @@ def test_progress_is_passed_on_and_the_end_is_told_also_after_an_error(tmp_path)
         run()
     assert heard == [("sweep", 0, 9), ("sweep", 3, 9), ("sweep", 9, 9)]
     assert lab.progress is shown
-    assert told(tmp_path)["ended"] is True
+    assert read_live(tmp_path)["ended"] is True
 
 
 def test_a_run_without_a_folder_a_shard_and_a_folder_that_cannot_be_written_go_on(
     tmp_path, monkeypatch
 ):
-    with telling(sx.Lab(), ["a"]):
+    with live_run(sx.Lab(), ["a"]):
         pass
-    with telling(sx.Lab(tmp_path / "shard", shard=Shard(1, 2)), ["a"]):
+    with live_run(sx.Lab(tmp_path / "shard", shard=Shard(1, 2)), ["a"]):
         pass
     assert not (tmp_path / "shard" / live.LIVE).exists()
 
@@ -128,14 +131,14 @@ def test_a_run_without_a_folder_a_shard_and_a_folder_that_cannot_be_written_go_o
 
     lab = sx.Lab(tmp_path / "full")
     monkeypatch.setattr(live, "write_json", fail)
-    with telling(lab, ["a"]):
+    with live_run(lab, ["a"]):
         pass
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '"x"', "[" * 100_000])
 def test_a_damaged_file_tells_nothing(tmp_path, text):
     (tmp_path / live.LIVE).write_text(text)
-    assert told(tmp_path) == {}
+    assert read_live(tmp_path) == {}
 
 
 def test_names_of_cells():

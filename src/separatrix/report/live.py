@@ -16,7 +16,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.report.content import effect
 from separatrix.report.numbers import interval, number_or_none
 from separatrix.report.read import read_outcomes, readable
-from separatrix.studies.live import told
+from separatrix.studies.live import read_live
 
 NETWORKS = {"shared": "CNN", "local": "LCN", "full": "FCN"}
 WINDOW = 60.0  # seconds over which the rate is measured
@@ -276,7 +276,7 @@ class Watcher:
             calculations=calculations,
             studies=self._studies(),
             runs=tuple(read_manifest(folder)),
-            progress=progress_from(told(folder)),
+            progress=progress_from(read_live(folder)),
         )
 
     def _studies(self) -> tuple[StudyResults, ...]:

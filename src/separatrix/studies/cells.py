@@ -52,6 +52,11 @@ def run_cells(
     Returns:
         For every cell the rows of its trials, in their order. Where the laboratory's budget ends
         first, the rows of trials that were not run are missing.
+
+    >>> import separatrix as sx
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), 8)
+    >>> [len(rows) for rows in run_cells(sx.Lab(workers=0), {"CNN": [trial]}, "demo").values()]
+    [1]
     """
     trials = {cell: tuple(members) for cell, members in cells.items()}
     sweep = Sweep(tuple(trial for members in trials.values() for trial in members))

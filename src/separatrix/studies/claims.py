@@ -11,26 +11,32 @@ from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
 Verdict = Literal["supported", "refuted", "undecided"]
 
 PAPERS = {
-    "malach": "Malach & Shalev-Shwartz, Computational Separation between Convolutional and Fully-Connected Networks (ICLR 2021)",
-    "lahoti": "Lahoti, Karp, Winston, Singh & Li, Role of Locality and Weight Sharing in Image-Based Tasks (ICLR 2024)",
-    "liang": "Liang, Singh, Parhi, Cloninger & Wang, The Inductive Bias of Convolutional Neural Networks (arXiv 2603.04807)",
+    "malach": "Malach & Shalev-Shwartz, Computational Separation between Convolutional and "
+    "Fully-Connected Networks (ICLR 2021)",
+    "lahoti": "Lahoti, Karp, Winston, Singh & Li, Role of Locality and Weight Sharing in "
+    "Image-Based Tasks (ICLR 2024)",
+    "liang": "Liang, Singh, Parhi, Cloninger & Wang, The Inductive Bias of Convolutional Neural "
+    "Networks (arXiv 2603.04807)",
 }
 
 
 def register_paper(key: str, citation: str) -> str:
-    """Make a paper, or notes of your own, known, so that claims can be made of its sentences: their
-    ids begin with the key.
+    """Make a paper, or notes of your own, known, so that its sentences can be claims.
 
-    The citation, in the form "Authors, Title (Venue Year)", is kept with every finding. Returns the
-    key.
+    Args:
+        key: the first part of the ids of its claims: small letters, digits and hyphens.
+        citation: "Authors, Title (Venue Year)"; every finding carries it.
+
+    Returns:
+        The key.
+
+    Raises:
+        SeparatrixError: the key already stands for another paper.
 
     >>> register_paper("neighbours", "Doe & Roe, Do Neighbours Agree? (2026)")
     'neighbours'
     >>> Claim("neighbours.agree", "They do.", "Section 1", "").paper
     'neighbours'
-    >>> register_paper("lahoti", "Another paper")
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: the key `lahoti` stands for "Lahoti, Karp, ... (ICLR 2024)"; take another one
     >>> _ = PAPERS.pop("neighbours")  # it was an example only
     """
     if not isinstance(key, str) or not re.fullmatch(r"[a-z][a-z0-9-]*", key):
@@ -46,7 +52,15 @@ def register_paper(key: str, citation: str) -> str:
 class Claim:
     """One sentence of a paper, where it stands, and the conditions under which the paper says it.
 
-    The paper must be known: one of the package's own, or one made known with `register_paper`.
+    Attributes:
+        id: its name; the part before the first dot is the paper's key, one of the package's own or
+            one made known with `register_paper`.
+        statement: the sentence.
+        citation: where in the paper it stands.
+        conditions: the conditions under which the paper says it.
+
+    Raises:
+        UnknownNameError: the paper is not known.
 
     >>> Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k").paper
     'lahoti'
@@ -68,11 +82,7 @@ class Claim:
 
 
 class Bounded(Protocol):
-    """Anything with an estimate and bounds.
-
-    >>> hasattr(Bounded, "__mro__")
-    True
-    """
+    """Anything with an estimate and bounds."""
 
     @property
     def estimate(self) -> float: ...
@@ -86,11 +96,20 @@ class Bounded(Protocol):
 class Evidence:
     """A number with its interval, what it was measured from, and what it is compared with.
 
-    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a
-    reader needs beside it.
+    Attributes:
+        name: what was measured.
+        estimate: the number; None where only bounds are known.
+        low: the lower end of its interval.
+        high: the upper end.
+        count: how many trials or draws it rests on.
+        level: the level of the interval.
+        method: how the interval was made.
+        reference: the value at which the claim's truth changes.
+        baselines: numbers that a reader needs beside it, by name.
 
-    >>> Evidence("risk", 0.1, 0.08, 0.13, count=24, reference=0.5, baselines={"constant": 0.5}).plain()["high"]
-    0.13
+    >>> from separatrix.inference import wilson
+    >>> Evidence.of("share", wilson(9, 10), reference=0.5, constant=0.5).baselines
+    {'constant': 0.5}
     """
 
     name: str
@@ -110,14 +129,14 @@ class Evidence:
         """From an interval of the inference module."""
         return cls(
             name,
-            interval.estimate,
-            interval.low,
-            interval.high,
-            interval.count,
-            interval.level,
-            interval.method,
-            reference,
-            baselines,
+            estimate=interval.estimate,
+            low=interval.low,
+            high=interval.high,
+            count=interval.count,
+            level=interval.level,
+            method=interval.method,
+            reference=reference,
+            baselines=baselines,
         )
 
     def plain(self) -> dict[str, Any]:
@@ -127,8 +146,16 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A claim with its verdict: what the evidence says, why, and whether the experiment lay inside
-    the paper's conditions.
+    """A claim with its verdict.
+
+    Attributes:
+        claim: the sentence that was tested.
+        verdict: what the evidence says of it.
+        reason: why, in words.
+        conditions_met: whether the experiment met the paper's conditions; None where nothing was
+            measured.
+        evidence: the numbers behind the verdict.
+        outside: in words, how the experiment lies outside the conditions.
 
     >>> claim = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
     >>> Finding(claim, "undecided", "no trial was run", conditions_met=None).plain()["verdict"]
@@ -140,7 +167,7 @@ class Finding:
     reason: str
     conditions_met: bool | None
     evidence: tuple[Evidence, ...] = ()
-    outside: str = ""  # how the experiment lies outside the conditions
+    outside: str = ""
 
     def plain(self) -> dict[str, Any]:
         """The finding as it stands in claims.json."""
@@ -155,15 +182,17 @@ class Finding:
             "reason": self.reason,
             "conditions_met": self.conditions_met,
             "outside": self.outside,
-            "evidence": [each.plain() for each in self.evidence],
+            "evidence": [evidence.plain() for evidence in self.evidence],
         }
 
 
 def decide_above(interval: Bounded, reference: float) -> Verdict:
     """Whether a quantity is above a reference: yes or no only when its whole interval says so.
 
-    >>> decide_above(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0), decide_above(Evidence("x", 2.0, 0.5, 2.5, count=9), 1.0)
-    ('supported', 'undecided')
+    >>> decide_above(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0)
+    'supported'
+    >>> decide_above(Evidence("x", 2.0, 0.5, 2.5, count=9), 1.0)
+    'undecided'
     """
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         return "undecided"

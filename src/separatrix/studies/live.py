@@ -1,8 +1,6 @@
-"""What a run tells while it goes on: one small file in its folder, for `separatrix watch` and
-`separatrix serve`.
+"""The progress of a run: one small file in its folder, for `separatrix watch` and `separatrix serve`.
 
-Nothing is ever read from it to decide something: it is a courtesy, and where it cannot be written
-the run goes on.
+No decision reads this file. Where it cannot be written, the run goes on.
 """
 
 import contextlib
@@ -10,7 +8,7 @@ import dataclasses
 import json
 import math
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,51 +19,51 @@ from separatrix.files import write_json
 from separatrix.inference import Threshold
 
 LIVE = "live.json"
-EVERY = 1.0  # seconds between two writings
-SHARE = 0.05  # of a run's time that telling may take
+EVERY = 1.0  # seconds between two writes
+SHARE = 0.05  # of a run's time that writing may take
 
 
-def tell(lab: Lab, **changes: Any) -> None:
-    """Change some entries of the file; nothing without a folder, and nothing for a shard (several
-    would write over each other).
+def update_live(lab: Lab, **changes: Any) -> None:
+    """Change some entries of the file.
+
+    Nothing is written without a folder, nor for a shard: several shards would overwrite each other.
 
     >>> import tempfile
     >>> lab = Lab(tempfile.mkdtemp())
-    >>> tell(lab, study="signal", done=3)
-    >>> tell(lab, done=4)
-    >>> told(lab.folder)
+    >>> update_live(lab, study="signal", done=3)
+    >>> update_live(lab, done=4)
+    >>> read_live(lab.folder)
     {'study': 'signal', 'done': 4}
     """
     if lab.ledger is not None and lab.shard is None:
         with contextlib.suppress(SeparatrixError, OSError):
-            write_json(lab.ledger.folder / LIVE, told(lab.ledger.folder) | changes)
+            write_json(lab.ledger.folder / LIVE, read_live(lab.ledger.folder) | changes)
 
 
-def told(folder: Any) -> dict[str, Any]:
-    """What a run's folder tells of the run that goes on; nothing where there is no such file, or
-    none that can be read.
+def read_live(folder: Any) -> dict[str, Any]:
+    """The entries of a run's file; none where there is no file, or none that can be read.
 
-    >>> told("no-such-folder")
+    >>> read_live("no-such-folder")
     {}
     """
     try:
-        found = json.loads((Path(folder) / LIVE).read_text(encoding="utf-8"))
+        entries = json.loads((Path(folder) / LIVE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return entries if isinstance(entries, dict) else {}
 
 
 @contextlib.contextmanager
-def telling(lab: Lab, studies: list[str]) -> Iterator[None]:
-    """While studies run: the file says which there are, how far the sweep is that runs now, and in
-    the end that all has ended.
+def live_run(lab: Lab, studies: list[str]) -> Iterator[None]:
+    """Keep the file while studies run: which studies, the progress of the current sweep, and at the
+    end that the run has ended.
 
     >>> import tempfile
     >>> lab = Lab(tempfile.mkdtemp())
-    >>> with telling(lab, ["signal"]):
-    ...     told(lab.folder)["ended"]
+    >>> with live_run(lab, ["signal"]):
+    ...     read_live(lab.folder)["ended"]
     False
-    >>> told(lab.folder)["ended"]
+    >>> read_live(lab.folder)["ended"]
     True
     """
     shown: Progress | None = lab.progress
@@ -77,24 +75,22 @@ def telling(lab: Lab, studies: list[str]) -> Iterator[None]:
             shown(what, done, total)
         if time.monotonic() - last >= EVERY or done in (0, total):
             last = time.monotonic()
-            tell(lab, what=what, done=done, total=total)
+            update_live(lab, what=what, done=done, total=total)
 
-    tell(lab, studies=studies, study="", what="", done=0, total=0, ended=False, thresholds={})
+    update_live(
+        lab, studies=studies, study="", what="", done=0, total=0, ended=False, thresholds={}
+    )
     lab.progress = progress
     try:
         yield
     finally:
         lab.progress = shown
-        tell(lab, what="", ended=True)
+        update_live(lab, what="", ended=True)
 
 
 @dataclasses.dataclass
-class Searches:
-    """Tells the thresholds of a search round by round, no more often than is cheap.
-
-    >>> Searches(Lab(), "thresholds").what
-    'thresholds'
-    """
+class LiveSearches:
+    """Writes the thresholds of a search round by round, no more often than is cheap."""
 
     lab: Lab
     what: str
@@ -104,17 +100,23 @@ class Searches:
     )
 
     def show(
-        self, counts: Mapping[Hashable, int], estimate: Any, settled: Any, last: bool = False
+        self,
+        counts: Mapping[Any, int],
+        estimate: Callable[[Any], Threshold],
+        settled: Callable[[Any], str | None],
+        last: bool = False,
     ) -> None:
-        """Tell every threshold: `counts` are the trials spent on each, `estimate(name)` computes
-        one, `settled(name)` is why it is final, or None.
+        """Write every threshold.
+
+        Args:
+            counts: the trials spent on each threshold, by its name.
+            estimate: computes a threshold.
+            settled: why a threshold is final, or None.
+            last: whether this is the last round, which is always written.
         """
         begin = time.monotonic()
-        if (
-            self.lab.ledger is None
-            or self.lab.shard is not None
-            or (begin < self._next and not last)
-        ):
+        early = begin < self._next and not last
+        if self.lab.ledger is None or self.lab.shard is not None or early:
             return
         rows = []
         for name, count in counts.items():
@@ -122,25 +124,20 @@ class Searches:
                 continue
             if self._known.get(name, (0, None))[0] != count:
                 self._known[name] = count, estimate(name)
-            found = self._known[name][1]
-            ends = {part: _finite(getattr(found, part)) for part in ("estimate", "low", "high")}
-            rows.append(
-                {
-                    "cell": label_of(name),
-                    **ends,
-                    "trials": count,
-                    "settled": settled(name) is not None,
-                }
-            )
-        before = told(self.lab.ledger.folder)
-        study, kept = before.get("study") or "", before.get("thresholds")
-        kept = kept if isinstance(kept, dict) else {}
-        tell(self.lab, thresholds=kept | {study: {**kept.get(study, {}), self.what: rows}})
+            threshold = self._known[name][1]
+            ends = {end: _positive(getattr(threshold, end)) for end in ("estimate", "low", "high")}
+            final = settled(name) is not None
+            rows.append({"cell": label_of(name), **ends, "trials": count, "settled": final})
+        entries = read_live(self.lab.ledger.folder)
+        study, thresholds = entries.get("study") or "", entries.get("thresholds")
+        thresholds = thresholds if isinstance(thresholds, dict) else {}
+        searches = {**thresholds.get(study, {}), self.what: rows}
+        update_live(self.lab, thresholds=thresholds | {study: searches})
         self._next = time.monotonic() + max(EVERY, (time.monotonic() - begin) / SHARE)
 
 
 def label_of(name: Any) -> str:
-    """A cell's name in words.
+    """A cell's name in words: numbers with the names of their fields, texts without.
 
     >>> label_of(("CNN", 8)), label_of("CNN")
     ('CNN, 8', 'CNN')
@@ -149,31 +146,19 @@ def label_of(name: Any) -> str:
     'CNN, patches 8'
     """
     if dataclasses.is_dataclass(name) and not isinstance(name, type):
-        return label_of_fields(
-            {field.name: getattr(name, field.name) for field in dataclasses.fields(name)}
-        )
-    if isinstance(name, tuple):
-        fields = getattr(name, "_fields", None)
-        return (
-            label_of_fields(dict(zip(fields, name)))
-            if fields
-            else ", ".join(label_of(each) for each in name)
-        )
-    return str(name)
-
-
-def label_of_fields(fields: Mapping[str, Any]) -> str:
-    """Numbers with their names, words without.
-
-    >>> label_of_fields({"network": "CNN", "patches": 8})
-    'CNN, patches 8'
-    """
-    named = (
-        f"{key} {each:g}" if isinstance(each, int | float) else label_of(each)
-        for key, each in fields.items()
+        fields = {field.name: getattr(name, field.name) for field in dataclasses.fields(name)}
+    elif isinstance(name, tuple) and hasattr(name, "_fields"):
+        fields = dict(zip(vars(type(name))["_fields"], name))
+    elif isinstance(name, tuple):
+        return ", ".join(label_of(part) for part in name)
+    else:
+        return str(name)
+    words = (
+        f"{key} {item:g}" if isinstance(item, int | float) else label_of(item)
+        for key, item in fields.items()
     )
-    return ", ".join(part for part in named if part)
+    return ", ".join(word for word in words if word)
 
 
-def _finite(value: float) -> float | None:
+def _positive(value: float) -> float | None:
     return float(value) if math.isfinite(value) and value > 0 else None

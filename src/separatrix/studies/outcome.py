@@ -24,6 +24,10 @@ class Series:
         role: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law"
             or "bound" (a line from theory, or bounds), "baseline" (a line to compare with).
         seeds: how many trials, one per seed, each point rests on, where that is known.
+
+    >>> from separatrix.inference import wilson
+    >>> Series.of("CNN", [(8, wilson(5, 10)), (16, wilson(9, 10))]).y
+    (0.5, 0.9)
     """
 
     label: str
@@ -42,7 +46,7 @@ class Series:
 
         >>> interval = Interval(2.0, 1.0, float("inf"), 0.95, "bootstrap", 9)
         >>> Series.of("CNN", [(8, interval), (16, None)])
-        Series(label='CNN', x=(8, 16), y=(2.0, None), low=(1.0, None), high=(None, None), role='measured', seeds=(9, None))
+        Series(label='CNN', x=(8, 16), y=(2.0, None), low=(1.0, None), ..., seeds=(9, None))
         """
         pairs = list(points)
         ends = {
@@ -107,11 +111,7 @@ def _trials(interval: Interval | Threshold) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """One axis of a figure.
-
-    >>> Axis("samples", log=True).log
-    True
-    """
+    """One axis of a figure."""
 
     label: str
     log: bool = False
@@ -119,11 +119,9 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A figure as data: drawn on demand, and downloadable. Text on the x axis makes it a figure of
-    categories.
+    """A figure as data: the report draws it, and readers can download it.
 
-    >>> Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()).name
-    'risk'
+    Texts as the x of its series make it a figure of categories.
     """
 
     name: str
@@ -136,12 +134,9 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Picture(Figure):
-    """A figure of small pictures, one above the other with a label each: `strips` are rows of
-    pixels of (red, green, blue) in 0 to 255.
+    """A figure of small pictures, one above the other with a label each.
 
-    >>> dots = Picture("p", "Patches", Axis(""), Axis(""), (), "", ("one",), ((((255, 0, 0), (0, 0, 0)),),))
-    >>> figure_from(without_nan(dataclasses.asdict(dots))) == dots
-    True
+    `strips` are rows of pixels; a pixel is (red, green, blue) in 0 to 255.
     """
 
     labels: tuple[str, ...] = ()
@@ -152,13 +147,18 @@ class Picture(Figure):
 class Heatmap:
     """A figure of one number over two lists: a grid of coloured cells with their texts.
 
-    `columns` and `rows` are the ticks of x and y (the first row stands at the bottom); `values`,
-    row by row, give the colours, None where nothing is known; `texts` stand in the cells; `hatched`
-    marks cells whose value is only a bound. `z` is what is shown.
-
-    >>> cells = Heatmap("map", "Map", Axis("r"), Axis("g"), Axis("m*", log=True), (1, 2), (1,), ((3.0, None),), (("3", "?"),), ((False, True),))
-    >>> cells.values[0][0], figure_from(without_nan(dataclasses.asdict(cells))) == cells
-    (3.0, True)
+    Attributes:
+        name: its name in files.
+        title: its title.
+        x: the axis of the columns.
+        y: the axis of the rows.
+        z: the number that the colours show.
+        columns: the ticks of x.
+        rows: the ticks of y; the first row is at the bottom.
+        values: the numbers, row by row; None where nothing is known.
+        texts: what is written into the cells, row by row.
+        hatched: whether a cell's value is only a bound, row by row.
+        caption: its caption.
     """
 
     name: str
@@ -181,11 +181,7 @@ class Heatmap:
 
 @dataclasses.dataclass(frozen=True)
 class TableData:
-    """A table of a report: column names and rows of plain values.
-
-    >>> TableData("risks", "Risks", ("network", "risk"), (("CNN", 0.1),)).columns
-    ('network', 'risk')
-    """
+    """A table of a report: column names and rows of plain values."""
 
     name: str
     title: str
@@ -195,10 +191,10 @@ class TableData:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Everything a study found.
+    """Everything a study found: findings, figures, tables and notes.
 
-    >>> Outcome(findings=()).plain()["figures"]
-    []
+    >>> Outcome(findings=()).plain()
+    {'findings': [], 'figures': [], 'tables': [], 'notes': []}
     """
 
     findings: tuple[Finding, ...]
@@ -217,10 +213,14 @@ class Outcome:
 
 
 def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
-    """A figure from its plain values; one with cells is a map, one with strips a picture.
+    """A figure from the plain values of an outcome file.
 
-    >>> figure_from(without_nan(dataclasses.asdict(Figure("risk", "Risk", Axis("m"), Axis("risk"), ())))).title
-    'Risk'
+    Raises:
+        TypeError: the values are not those of a figure.
+
+    >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), ())
+    >>> figure_from(Outcome((), (figure,)).plain()["figures"][0]) == figure
+    True
     """
     if "hatched" in plain:
         parts: dict[str, Any] = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
@@ -243,7 +243,8 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
             for pixel in row
         ) or len(strips) != len(plain["labels"]):
             raise TypeError(
-                "strips must be rows of equal length of three numbers from 0 to 255, with a label each"
+                "strips must be rows of equal length of three numbers from 0 to 255, with a label "
+                "each"
             )
         axes = Axis(**plain["x"]), Axis(**plain["y"])
         return Picture(
@@ -256,10 +257,10 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
             strips,
         )
     listed: list[dict[str, Any]] = [
-        {k: tuple(v) if isinstance(v, list) else v for k, v in each.items()}
-        for each in plain["series"]
+        {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        for fields in plain["series"]
     ]
-    series = tuple(Series(**each) for each in listed)
+    series = tuple(Series(**fields) for fields in listed)
     return Figure(
         plain["name"],
         plain["title"],

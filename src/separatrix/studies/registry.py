@@ -7,8 +7,8 @@ from typing import Any
 from separatrix.errors import UnknownNameError
 from separatrix.studies.study import Study
 
-# Where each study lives. A study is imported when it is asked for: together they take longer to
-# import than a small run needs.
+# Where each study lives. A study is imported when it is asked for: importing all of them takes
+# longer than a small run.
 PLACES = {
     "signal-first": "signal_first.study:SignalFirst",
     "signal": "signal.study:SignalStudy",
@@ -32,15 +32,15 @@ class Studies(Mapping[str, Study[Any]]):
     """
 
     def __init__(self):
-        self._found: dict[str, Study[Any]] = {}
+        self._loaded: dict[str, Study[Any]] = {}
 
     def __getitem__(self, name: str) -> Study[Any]:
-        if name not in self._found:
+        if name not in self._loaded:
             module, _, kind = PLACES[name].partition(":")
-            self._found[name] = getattr(
+            self._loaded[name] = getattr(
                 importlib.import_module(f"separatrix.studies.{module}"), kind
             )()
-        return self._found[name]
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(PLACES)
@@ -55,9 +55,11 @@ STUDIES = Studies()
 def find_study(name: str) -> Study[Any]:
     """The study called `name`.
 
-    >>> find_study("paterns")
-    Traceback (most recent call last):
-    separatrix.errors.UnknownNameError: there is no study `paterns`; did you mean `patterns` or `pattern-readout`?
+    Raises:
+        UnknownNameError: there is no such study; the sentence suggests the nearest names.
+
+    >>> find_study("signal").title
+    'How many samples does each network need?'
     """
     if name not in PLACES:
         raise UnknownNameError("study", name, PLACES)

@@ -1,4 +1,4 @@
-"""Running studies: from names and a scale to claims.json and one outcome file a study."""
+"""Running studies: from names and a scale to claims.json and one outcome file per study."""
 
 import contextlib
 import dataclasses
@@ -10,7 +10,7 @@ from typing import Any
 from separatrix.engine import Lab, Plan, ShardWaits, Sweep
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import explain_os_errors, write_json
-from separatrix.studies.live import tell, telling
+from separatrix.studies.live import live_run, update_live
 from separatrix.studies.registry import PLACES, find_study
 from separatrix.studies.settings import plain_settings
 from separatrix.studies.study import Study
@@ -57,11 +57,7 @@ def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, s
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A study with its resolved settings.
-
-    >>> jobs(["signal-first"], "quick")[0].settings.seeds
-    12
-    """
+    """A study with its resolved settings."""
 
     study: Study[Any]
     settings: Any
@@ -71,6 +67,15 @@ def jobs(
     names: list[str], scale: str, seed: int = 0, changes: list[str] | None = None
 ) -> list[Job]:
     """The studies of a run with their settings resolved, before anything runs.
+
+    Args:
+        names: the names of the studies.
+        scale: "quick", "laptop" or "full".
+        seed: the run's `--seed`; runs with different seeds share no trial.
+        changes: texts such as `seeds=3` or `signal.seeds=3` (see `split_changes`).
+
+    Raises:
+        SeparatrixError: a name is unknown, or a setting is not allowed.
 
     >>> jobs(["pattern-readout"], "quick", changes=["windows=2,3"])[0].settings.windows
     (2, 3)
@@ -98,8 +103,8 @@ def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
 def expect_job(job: Job, lab: Lab) -> None:
     """Tell the laboratory what a study will probably run, so that idle workers compile it ahead.
 
-    For quick runs, which mostly wait for compilers; the sweeps of larger scales take up to half a
-    minute to be built.
+    This is for quick runs, which mostly wait for the compiler. Building the sweeps of larger scales
+    would take up to half a minute.
 
     >>> from separatrix.engine import Lab
     >>> expect_job(jobs(["signal-first"], "quick")[0], Lab(workers=0))
@@ -109,8 +114,22 @@ def expect_job(job: Job, lab: Lab) -> None:
 
 
 def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> list[dict[str, Any]]:
-    """Run studies one after another; write outcomes and claims as they come, so that an interrupted
-    run keeps them.
+    """Run studies one after another.
+
+    Each outcome is written as soon as its study ends, so that an interrupted run keeps it.
+
+    Args:
+        run: the studies with their settings.
+        lab: a laboratory with an output folder.
+        scale: the scale, as outcomes say it.
+        seed: the run's seed, as outcomes say it.
+        command: the command that started the run, as outcomes say it.
+
+    Returns:
+        The findings of all studies, as in claims.json.
+
+    Raises:
+        SeparatrixError: the laboratory has no folder.
 
     >>> import tempfile
     >>> from separatrix.engine import Lab
@@ -126,9 +145,9 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     with explain_os_errors("make the folder of outcomes"):
         (folder / "outcomes").mkdir(exist_ok=True)
     try:
-        with telling(lab, [job.study.name for job in run]):
+        with live_run(lab, [job.study.name for job in run]):
             for job in run:
-                tell(lab, study=job.study.name, what="", done=0, total=0)
+                update_live(lab, study=job.study.name, what="", done=0, total=0)
                 if scale == "quick":
                     expect_job(job, lab)
                 outcome = job.study.conclude(lab, job.settings).plain()
@@ -155,11 +174,13 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
 
 
 def run_shard(run: list[Job], lab: Lab) -> dict[str, int]:
-    """Run a shard's share of studies, as far as that goes without waiting; for each study how many
-    trials of other shards are missing.
+    """Run a shard's share of studies, as far as that goes without waiting for other shards.
 
-    What a study asks for next may depend on what came before, so a study stops at the first sweep
-    that is not whole. Verdicts are for the run without a shard that comes last.
+    What a study asks for next may depend on earlier results, so it stops at the first sweep that is
+    not complete. A last run without a shard gives the verdicts.
+
+    Returns:
+        For each study how many trials of other shards are missing.
 
     >>> import tempfile
     >>> from separatrix.engine import Lab, Shard

@@ -1,5 +1,5 @@
-"""Searching thresholds with real trials: the placement says where, the laboratory runs, the
-outcomes go back.
+"""Searching thresholds: the placement says where to try, the laboratory runs the trials, and their
+outcomes decide where to try next.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from separatrix.inference import (
     stop_reason,
     tally,
 )
-from separatrix.studies.live import Searches
+from separatrix.studies.live import LiveSearches
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -49,7 +49,7 @@ class SearchResult:
     rows: pd.DataFrame
 
     def under(self, success: Callable[[Any], bool], resource: str = "samples") -> Threshold:
-        """The threshold by another criterion, from the same trials, which were not placed for it."""
+        """The threshold by another criterion, from the same trials (not placed for it)."""
         successes = [success(row) for row in self.rows.to_dict("records")]
         return estimate_threshold(tally(self.rows[resource].tolist(), successes))
 
@@ -84,7 +84,7 @@ def find_thresholds(
     tallies: dict[Any, list[Tally]] = {name: [] for name in queries}
     plans: dict[Any, SearchPlan] = {name: query.plan for name, query in queries.items()}
     keep = ["trial", "samples", "seed", "status", "steps", "run.seconds", *columns]
-    live = Searches(lab, what)
+    live = LiveSearches(lab, what)
 
     def show(last: bool = False) -> None:
         live.show(
@@ -105,7 +105,8 @@ def find_thresholds(
             for trial in query.trial(int(resource), first).at_seeds(seeds):
                 owners.setdefault(trial.identity, []).append(name)
                 trials.append(trial)
-        table = lab.run(Sweep(tuple(trials)), what)
+        sweep = Sweep(tuple(trials))  # a trial of two queries is run once
+        table = lab.run(sweep, what)
         present = [name for name in keep if name in table.arrow.column_names]
         for row in table.arrow.select(present).to_pylist():
             for name in owners[row["trial"]]:
@@ -113,7 +114,7 @@ def find_thresholds(
         for name in {proposal.cell for proposal in proposals}:
             tallies[name] = _tallied(rows[name], asked[name])
         show()
-        if len(table) < len(trials):  # the budget ended
+        if len(table) < len(sweep):  # the budget ended
             break
     show(last=True)
     return {

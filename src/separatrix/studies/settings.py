@@ -10,8 +10,8 @@ flat.steps=100` changes the `steps` of the part `flat`.
 ...     seeds: int = setting(default=4, low=2)
 ...     rates: tuple[float, ...] = setting(default=(0.1, 0.3), low=0, open_low=True)
 ...     flat: Flat = Flat()
->>> SCALES_OF_DEMO = at_scales(Demo(), laptop={"seeds": 8}, full={"seeds": 24, "flat": {"steps": 9}})
->>> SCALES_OF_DEMO["full"]
+>>> scales = at_scales(Demo(), laptop={"seeds": 8}, full={"seeds": 24, "flat": {"steps": 9}})
+>>> scales["full"]
 Demo(seeds=24, rates=(0.1, 0.3), flat=Flat(steps=9))
 >>> Demo(rates=(0.1, -1.0))
 Traceback (most recent call last):
@@ -63,6 +63,12 @@ def setting(
         high: the largest value.
         open_low: whether `low` itself is refused.
         among: the texts that are allowed.
+
+    >>> class Crop(Settings, of="demo"):
+    ...     side: int = setting(default=8, low=1, high=32)
+    >>> Crop(side=64)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `side` of demo must be an integer in [1, 32], got 64
     """
     choices = None if among is None else tuple(among)
     metadata = {"low": low, "high": high, "open_low": open_low, "among": choices}
@@ -79,7 +85,12 @@ class Settings:
     part gives as `written`.
 
     Raises:
-        ParameterError: a value has the wrong type or lies outside its bounds.
+        ParameterError: a value has the wrong type or is out of bounds.
+
+    >>> class Some(Settings, of="demo"):
+    ...     seeds: int = setting(default=4, low=2)
+    >>> Some().replace(seeds=8)
+    Some(seeds=8)
     """
 
     owner: ClassVar[str] = "a study"
@@ -130,7 +141,13 @@ def at_scales(
     laptop: Mapping[str, Any] = types.MappingProxyType({}),
     full: Mapping[str, Any] = types.MappingProxyType({}),
 ) -> dict[str, SettingsT]:
-    """The settings of every scale; a scale lists only what differs from the defaults."""
+    """The settings of every scale; a scale lists only what differs from the defaults.
+
+    >>> class Some(Settings, of="demo"):
+    ...     seeds: int = 3
+    >>> at_scales(Some(), full={"seeds": 24})["full"]
+    Some(seeds=24)
+    """
     changes = zip(SCALES, (quick, laptop, full))
     return {scale: defaults.replace(**dict(changed)) for scale, changed in changes}
 

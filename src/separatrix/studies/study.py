@@ -18,8 +18,12 @@ SettingsT = TypeVar("SettingsT")
 class Study(abc.ABC, Generic[SettingsT]):
     """The sweeps, claims and figures that reproduce one theorem or figure.
 
-    A study has a `name`, a `title`, a one-sentence `summary`, its `claims`, and for each scale its
-    settings: a frozen dataclass of plain values that `--set` can change.
+    Attributes:
+        name: its name on the command line.
+        title: its title in reports.
+        summary: one sentence for `separatrix list`.
+        claims: the claims that it decides.
+        scales: its `Settings` at each scale (see `at_scales`).
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches
@@ -35,7 +39,7 @@ class Study(abc.ABC, Generic[SettingsT]):
     def settings(
         self, scale: str, seed: int = 0, changes: dict[str, str] | None = None
     ) -> SettingsT:
-        """The settings of a scale, with changes given as text (as `--set` does)."""
+        """The settings of a scale, with changes as text (what `--set` gets)."""
         check_choice("a study", "scale", scale, SCALES)
         if "seed" in (changes or {}):
             raise SeparatrixError("the seed of a run is set with --seed, not with --set")
@@ -44,20 +48,22 @@ class Study(abc.ABC, Generic[SettingsT]):
         )
 
     def sweeps(self, settings: SettingsT) -> dict[str, Sweep]:
-        """The sweeps that the study will run, by name; for an adaptive study, the most that it may
-        run.
-        """
+        """The sweeps that the study will run, by name; for an adaptive study, the most it may run."""
         del settings
         return {}
 
     @abc.abstractmethod
     def conclude(self, lab: Lab, settings: SettingsT) -> Outcome:
-        """Run what has to be run in the laboratory and say what it shows."""
+        """Run the trials in the laboratory and say what they show."""
 
 
 def seeds_from(seed: int, count: int, purpose: int = 0) -> range:
-    """`count` seeds of the run with this `--seed`; seeds of different purposes (0 results, 1
-    tuning) never meet.
+    """Seeds of one run for one purpose; seeds of different runs or purposes never meet.
+
+    Args:
+        seed: the run's `--seed`.
+        count: how many seeds.
+        purpose: 0 for results, 1 for tuning.
 
     >>> seeds_from(2, 3)
     range(2000000, 2000003)

@@ -2,10 +2,10 @@
 
 A network with a learner is equivariant under a group when training on transformed data from a
 transformed start gives the transformed predictor. The gap is the relative distance between the two
-predictors on fresh inputs: rounding for an equivariant pair, of order one for another. Gaps are
-measured in float64: in float32 rounding carries now and then a row over a kink of the activation,
-the gradient jumps, and at the full scale's sizes even gradient descent on the FCN seemed to break
-its symmetry (a median gap of .2).
+predictors on fresh inputs: rounding error for an equivariant pair, of order one for others. Gaps
+are measured in float64. In float32, rounding sometimes moves a row across a kink of the activation
+and the gradient jumps: at the full scale's sizes, gradient descent on the FCN would then seem to
+break its symmetry (a median gap of .2).
 """
 
 from collections.abc import Callable, Iterable
@@ -27,10 +27,10 @@ GROUPS = {
     "patchwise": "an orthogonal map in each patch, and permutations of patches",
     "shared": "one orthogonal map for all patches",
 }
-# Where a group acts on a network's weights; elsewhere the start is left as it is, and the gap shows
-# the difference.
+# Which groups act on a network's weights. Under other groups the start stays as it is, and the gap
+# shows the difference.
 ACTS = {"full": set(GROUPS), "local": {"patchwise", "shared"}, "shared": {"shared"}}
-EQUIVARIANT = 0.01  # rounding stays far below, a broken symmetry lies far above
+EQUIVARIANT = 0.01  # rounding stays far below, a broken symmetry is far above
 
 
 def draw_element(group: str, patches: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
@@ -63,8 +63,8 @@ def draw_element(group: str, patches: int, dimension: int, rng: np.random.Genera
 
 
 def transform_params(network: Network, params: Params, element: np.ndarray, group: str) -> Params:
-    """The start that belongs to transformed inputs: every unit's weights moved by the same map,
-    where the group acts on them.
+    """The start for transformed inputs: every unit's weights are moved by the same map, where the
+    group acts on them.
 
     >>> from separatrix.networks import FCN
     >>> params = Params(jnp.ones((1, 2, 4)))
@@ -79,13 +79,11 @@ def transform_params(network: Network, params: Params, element: np.ndarray, grou
         return params._replace(weights=params.weights @ q.T)
     if network.connectivity == "shared":
         return params._replace(weights=params.weights @ q[:span, :span].T)
-    blocks = q.reshape(
-        groups, span, groups, span
-    )  # to patch, to coordinate, from patch, from coordinate
+    # Axes: to patch, to coordinate, from patch, from coordinate
+    blocks = q.reshape(groups, span, groups, span)
     moved = params._replace(weights=jnp.einsum("asbt,bft->afs", blocks, params.weights))
-    order = jnp.argmax(
-        jnp.square(blocks).sum((1, 3)), axis=1
-    )  # the patch that each patch came from: its units come along
+    # The patch that each patch came from: its units come along.
+    order = jnp.argmax(jnp.square(blocks).sum((1, 3)), axis=1)
     if params.bias is not None:
         moved = moved._replace(bias=params.bias[order])
     return (
@@ -139,11 +137,24 @@ def equivariance_gaps(
 ) -> dict[str, list[float]]:
     """The equivariance gap of a network with a learner under each group, once for every seed.
 
-    The task's inputs are (patches, channels); local and shared networks look at one patch at a time
-    (`field=1`).
+    Args:
+        task: a task with inputs of shape (patches, channels).
+        network: fully connected, or local or shared with `field=1`, one patch at a time.
+        learner: one that uses the whole training set at each step.
+        samples: the rows of a training set.
+        seeds: the seeds; each draws a training set, a start and an element of each group.
+        groups: names among `GROUPS`.
+        test: the fresh rows on which the two predictors are compared.
+
+    Returns:
+        For each group the relative gaps, one per seed.
+
+    Raises:
+        ParameterError: the task, the network or the learner does not fit.
 
     >>> import separatrix as sx
-    >>> gaps = equivariance_gaps(sx.SignalTask(3, 2, 0.3), sx.FCN(width=3), sx.Learner(rate=0.5, steps=5), samples=30, seeds=[0])
+    >>> task, learner = sx.SignalTask(3, 2, 0.3), sx.Learner(rate=0.5, steps=5)
+    >>> gaps = equivariance_gaps(task, sx.FCN(width=3), learner, samples=30, seeds=[0])
     >>> gaps["orthogonal"][0] < EQUIVARIANT < gaps["shared"][0] + 1
     True
     """

@@ -18,11 +18,12 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclasses.dataclass(frozen=True)
 class Tunable(Generic[Option]):
-    """A learner that is to be tuned: how a trial is made of an option, a sample size and a seed,
-    and where its threshold is searched.
+    """A learner that is to be tuned.
 
-    >>> Tunable(lambda option, samples, seed: None, lambda row: True, SearchPlan(2, 64)).plan.maximum
-    64
+    Attributes:
+        trial: makes a trial from an option, a sample size and a seed.
+        success: whether the trial with this row succeeded.
+        plan: where the rough threshold is searched.
     """
 
     trial: Callable[[Option, int, int], Trial]
@@ -32,12 +33,13 @@ class Tunable(Generic[Option]):
 
 @dataclasses.dataclass(frozen=True)
 class Choice(Generic[Option]):
-    """The option that was chosen, the mean risk of every option that was tried (none where there
-    was nothing to choose), and the rough threshold about which they were tried: a good place for
-    the search that follows to begin.
+    """The option that was chosen for a learner.
 
-    >>> Choice("slow", {"slow": 0.1, "fast": 0.2}).option
-    'slow'
+    Attributes:
+        option: the choice.
+        scores: the mean risk of every option that was tried; empty where there was no choice.
+        about: the rough threshold about which options were tried, a good start for the search that
+            follows.
     """
 
     option: Option
@@ -135,7 +137,7 @@ def run_grids(
 
 
 def mean_risks(lab: Lab, grids: "Grids[Name, Option]") -> dict[Name, dict[Option, float]]:
-    """Run grids; the mean risk of every option of every learner, infinity where no trial was run."""
+    """Run grids; the mean risk of every option of every learner (infinity without trials)."""
     return {
         name: {
             option: float(np.mean([row["risk"] for row in rows])) if rows else math.inf
@@ -151,12 +153,12 @@ def choose(
     untuned: Option,
     together: Callable[[Name], Hashable] = lambda name: name,
 ) -> dict[Name, Choice[Option]]:
-    """For every name the option with the lowest score; ties, and names without scores, get `untuned`.
+    """For every name the option with the lowest score.
 
     Args:
         scores: the scores of the options of every name that was tried.
         names: who needs a choice.
-        untuned: the option that wins ties.
+        untuned: the option that wins ties, and that names without scores get.
         together: names with the same value share one choice, that of the lowest mean score: options
             chosen one by one would differ by luck.
 
@@ -190,8 +192,10 @@ def grid_of(
 
     >>> import separatrix as sx
     >>> def trial(rate, samples, seed):
-    ...     return Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=rate, steps=5), samples, seed)
-    >>> grid = grid_of(Tunable(trial, bool, SearchPlan(2, 64)), [0.1, 1.0], range(3), (0.5, 1.0), about=8.0)
+    ...     learner = sx.Learner(rate=rate, steps=5)
+    ...     return sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples, seed)
+    >>> tunable = Tunable(trial, bool, SearchPlan(2, 64))
+    >>> grid = grid_of(tunable, [0.1, 1.0], range(3), (0.5, 1.0), about=8.0)
     >>> [len(sweep) for sweep in grid.values()]
     [6, 6]
     """

@@ -14,7 +14,10 @@ class Equivariance(Study[EquivarianceSettings]):
 
     name = "equivariance"
     title = "Equivariance audit: which algorithms the lower bounds speak of"
-    summary = "For each group, network and learner: how far training and transforming are from commuting (Lahoti et al.)"
+    summary = (
+        "For each group, network and learner: how far training and transforming are from "
+        "commuting (Lahoti et al.)"
+    )
     claims = (c.FCN_GD, c.FCN_ADAPTIVE, c.LCN_GD, c.CNN_GD, c.SMALLER)
     scales = SCALES
 

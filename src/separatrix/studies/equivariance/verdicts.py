@@ -7,7 +7,10 @@ from separatrix.studies.symmetry import EQUIVARIANT
 
 ADAPTIVE = LEARNERS[1:]
 CITATION = "lower bounds for equivariant algorithms; specification of the audit"
-CONDITIONS = "full-batch training of one hidden layer on the signal task from a start that the group transforms with the data"
+CONDITIONS = (
+    "full-batch training of one hidden layer on the signal task from a start that the group "
+    "transforms with the data"
+)
 
 
 def _claim(name: str, statement: str) -> Claim:
@@ -19,11 +22,13 @@ FCN_GD = _claim(
 )
 FCN_ADAPTIVE = _claim(
     "fcn-adaptive",
-    "Adam, RMSprop and AdaDelta on the FCN are equivariant under permutations but not under all orthogonal maps.",
+    "Adam, RMSprop and AdaDelta on the FCN are equivariant under permutations but not under all "
+    "orthogonal maps.",
 )
 LCN_GD = _claim(
     "lcn-gd",
-    "Gradient descent on the LCN is equivariant under orthogonal maps within patches and permutations of patches.",
+    "Gradient descent on the LCN is equivariant under orthogonal maps within patches and "
+    "permutations of patches.",
 )
 CNN_GD = _claim(
     "cnn-gd",
@@ -31,7 +36,8 @@ CNN_GD = _claim(
 )
 SMALLER = _claim(
     "smaller-groups",
-    "The LCN and the CNN are not equivariant under all orthogonal maps: the FCN's lower bound does not bind them.",
+    "The LCN and the CNN are not equivariant under all orthogonal maps: the FCN's lower bound "
+    "does not bind them.",
 )
 
 

@@ -59,8 +59,10 @@ def growth_figures(
                     Axis(letter, log=True),
                     Axis("samples m*", log=True),
                     tuple(series),
-                    "Smallest sample size at which half of the trials come within the margin of the network that knows the signal; "
-                    "95 % intervals; a short dash is the bound of a censored search. Dashed: the paper's law through the measured points.",
+                    "Smallest sample size at which half of the trials come within the margin of "
+                    "the network that knows the signal; "
+                    "95 % intervals; a short dash is the bound of a censored search. Dashed: the "
+                    "paper's law through the measured points.",
                 )
             )
     return tuple(out)
@@ -91,7 +93,8 @@ def risks_by_size(search: SearchResult) -> list[tuple[int, np.ndarray]]:
     >>> import pandas as pd
     >>> from separatrix.inference import Tally, estimate_threshold
     >>> rows = pd.DataFrame({"samples": [8, 8, 16], "risk": [0.3, 0.1, 0.2]})
-    >>> [(m, len(risks)) for m, risks in risks_by_size(SearchResult(estimate_threshold([Tally(8, 1, 2)]), rows))]
+    >>> search = SearchResult(estimate_threshold([Tally(8, 1, 2)]), rows)
+    >>> [(m, len(risks)) for m, risks in risks_by_size(search)]
     [(8, 2), (16, 1)]
     """
     sizes, risks = search.rows["samples"].to_numpy(), search.rows["risk"].to_numpy()
@@ -99,7 +102,7 @@ def risks_by_size(search: SearchResult) -> list[tuple[int, np.ndarray]]:
 
 
 def curve_figure(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> Figure:
-    """Learning curves at the base cell: the share of trials that succeed against the sample size."""
+    """Learning curves at each network's first cell: the share of trials that succeed."""
     regime, series = s.regimes[0], []
     for network in NETWORKS:
         cell = SignalCell(regime, network, *s.cells(network)[0])
@@ -117,7 +120,8 @@ def curve_figure(s: SignalSettings, searches: dict[SignalCell, SearchResult]) ->
         Axis("samples", log=True),
         Axis("share"),
         tuple(series),
-        "Each point: the trials of one sample size, with Wilson intervals. Searches put most trials near the threshold.",
+        "Each point: the trials of one sample size, with Wilson intervals. Searches put most "
+        "trials near the threshold.",
     )
 
 

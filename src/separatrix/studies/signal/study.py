@@ -1,4 +1,4 @@
-"""Study `signal`: how many samples each network needs, and which law that follows (Lahoti et al.)."""
+"""Study `signal`: how many samples each network needs, and by which law (Lahoti et al.)."""
 
 import dataclasses
 from typing import Any
@@ -22,7 +22,10 @@ class SignalStudy(Study[SignalSettings]):
 
     name = "signal"
     title = "How many samples does each network need?"
-    summary = "Sample thresholds of CNN, LCN and FCN over patches and dimensions, their exponents and laws (Lahoti et al.)"
+    summary = (
+        "Sample thresholds of CNN, LCN and FCN over patches and dimensions, their exponents and "
+        "laws (Lahoti et al.)"
+    )
     claims = (
         c.ORDER,
         c.SHARING_GROWS,
@@ -101,15 +104,19 @@ def signal_notes(
         Note(
             "target",
             "info",
-            f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g}, R being the risk of the network that "
-            f"knows the signal; the threshold is the sample size at which half of the trials succeed. {s.steps} steps.",
+            f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g}, R "
+            "being the risk of the network that "
+            "knows the signal; the threshold is the sample size at which half of the trials "
+            f"succeed. {s.steps} steps.",
         ),
         Note(
             "tuning",
             "info",
-            "Every network was tuned on the same grid of learning-rate factors, LSA biases and ramps, "
+            "Every network was tuned on the same grid of learning-rate factors, LSA biases and "
+            "ramps, "
             + (
-                "over every number of patches (one recipe for all of them), about its rough thresholds,"
+                "over every number of patches (one recipe for all of them), about its rough "
+                "thresholds,"
                 if s.tune.each
                 else "at its smallest number of patches, about its untuned threshold,"
             )
@@ -120,11 +127,17 @@ def signal_notes(
         Note(
             "chosen-after-looking",
             "info",
-            "While this study was built, runs with the default seed were looked at before these were settled: tuning about rough "
-            "thresholds instead of the bound's scale, tuning over every number of patches (a rate chosen at k = 10 made the fully connected "
-            "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), likelihood instead of bootstrap intervals "
-            "of exponents, that a two-step search which ran out of trials is undecided, where searches begin, and the sizes of the quick scale. Another --seed gives data that none of these "
-            "choices has seen. The full scale's searches for CNN and LCN went on to a narrower interval (.16 instead of .22, 1200 trials instead of 320) after "
+            "While this study was built, runs with the default seed were looked at before these "
+            "were settled: tuning about rough "
+            "thresholds instead of the bound's scale, tuning over every number of patches (a rate "
+            "chosen at k = 10 made the fully connected "
+            "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), "
+            "likelihood instead of bootstrap intervals "
+            "of exponents, that a two-step search which ran out of trials is undecided, where "
+            "searches begin, and the sizes of the quick scale. Another --seed gives data that "
+            "none of these "
+            "choices has seen. The full scale's searches for CNN and LCN went on to a narrower "
+            "interval (.16 instead of .22, 1200 trials instead of 320) after "
             "a run with seed 4 had left the CNN's exponents with half-widths of .17.",
         )
     )
@@ -136,9 +149,12 @@ def signal_notes(
                 Note(
                     "flat-curve",
                     "warning",
-                    f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}: near the target the risk falls by "
-                    f"only {change} with each doubling of the samples: what is missing there is training (steps, recipe or units) and "
-                    "not samples, so this threshold, and an exponent that rests on it, is no law of samples.",
+                    f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = "
+                    f"{cell.dimension}: near the target the risk falls by "
+                    f"only {change} with each doubling of the samples: what is missing there is "
+                    "training (steps, recipe or units) and "
+                    "not samples, so this threshold, and an exponent that rests on it, is no law "
+                    "of samples.",
                 )
             )
     for cell, search in (*searches.items(), *two_step.items()):
@@ -164,7 +180,8 @@ def sketch_note(s: SignalSettings) -> Note:
         )
     else:
         words = (
-            f"The map is a sketch at k = d = {m.patches}: every place has its untuned learning rate, "
+            f"The map is a sketch at k = d = {m.patches}: every place has its untuned learning "
+            "rate, "
             f"{m.steps} steps and at most {m.trials} trials a search, and no claim rests on it. "
             "`separatrix run signal-map` tunes every place and judges."
         )
@@ -174,7 +191,9 @@ def sketch_note(s: SignalSettings) -> Note:
 def search_sweep(s: SignalSettings, query: Query) -> Sweep:
     """The most trials that a search may buy, at the size where it begins.
 
-    >>> len(search_sweep(SignalSettings(), t.cell_query(SignalSettings(), SignalCell("fixed", "CNN", 8, 8), SignalRecipe())))
+    >>> s = SignalSettings()
+    >>> query = t.cell_query(s, SignalCell("fixed", "CNN", 8, 8), SignalRecipe())
+    >>> len(search_sweep(s, query))
     36
     """
     seeds = seeds_from(s.seed, query.plan.max_trials)

@@ -123,7 +123,7 @@ def recipe_grid(
     >>> len(recipe_grid((0.3, 1.0, 3.0), (0.35, 0.5), (0.5,)))
     6
     """
-    return [SignalRecipe(*each) for each in itertools.product(rates, biases, ramps)]
+    return [SignalRecipe(*recipe) for recipe in itertools.product(rates, biases, ramps)]
 
 
 class SignalCell(NamedTuple):
@@ -155,7 +155,8 @@ class TuningKey(NamedTuple):
 def tuning_keys(s: SignalSettings) -> list[TuningKey]:
     """Every place at which a recipe is chosen.
 
-    >>> len(tuning_keys(SignalSettings())), len(tuning_keys(SignalSettings().replace(tune={"each": True})))
+    >>> s = SignalSettings()
+    >>> len(tuning_keys(s)), len(tuning_keys(s.replace(tune={"each": True})))
     (3, 9)
     """
     keys = [
@@ -332,55 +333,70 @@ def measure_estimators(lab: Lab, s: SignalSettings) -> EstimatorThresholds:
     """Thresholds of the genie, expectation-maximisation and the average, shared and local, at the
     cells of the first regime.
     """
-    out = {}
+    thresholds = {}
     for sharing, network in (("shared", "CNN"), ("local", "LCN")):
-        for patches, dimension in s.cells(network):
-            for estimator in ESTIMATORS:
-                given = {
-                    "estimator": estimator,
-                    "sharing": sharing,
-                    "patches": patches,
-                    "dimension": dimension,
-                    "seed": s.seed,
-                    "noise": s.sigma(s.regimes[0], patches),
-                    "bias": s.bias,
-                    "margin": s.margin,
-                    "trials": s.estimator_seeds,
-                    "width": s.width,
-                }
-                rows = lab.remember(
-                    "estimator", given, lambda given=given: search_estimator(s, **given)
-                )
-                out[sharing, estimator, patches, dimension] = estimate_threshold(_tallies(rows))
-    return out
+        for (patches, dimension), estimator in itertools.product(s.cells(network), ESTIMATORS):
+            parameters = {
+                "estimator": estimator,
+                "sharing": sharing,
+                "patches": patches,
+                "dimension": dimension,
+                "seed": s.seed,
+                "noise": s.sigma(s.regimes[0], patches),
+                "bias": s.bias,
+                "margin": s.margin,
+                "trials": s.estimator_seeds,
+                "width": s.width,
+            }
+            outcomes = lab.remember(
+                "estimator", parameters, lambda given=parameters: search_estimator(s, **given)
+            )
+            thresholds[sharing, estimator, patches, dimension] = estimate_threshold(
+                _tallies(outcomes)
+            )
+    return thresholds
 
 
-def search_estimator(s: SignalSettings, **given: Any) -> list[list[float]]:
+def search_estimator(
+    s: SignalSettings,
+    *,
+    estimator: str,
+    sharing: str,
+    patches: int,
+    dimension: int,
+    seed: int,
+    noise: float,
+    bias: float,
+    margin: float,
+    trials: int,
+    width: float,
+) -> list[list[float]]:
     """The outcomes [samples, success] of a threshold search with an estimator in place of a
     network.
 
-    >>> small = {"estimator": "genie", "sharing": "shared", "patches": 4, "dimension": 4, "noise": 0.3, "bias": 0.5, "seed": 0}
-    >>> outcomes = search_estimator(SignalSettings(), **small, margin=0.05, trials=10, width=1.0)
+    >>> parameters = {"patches": 4, "dimension": 4, "noise": 0.3, "bias": 0.5, "margin": 0.05}
+    >>> search = {"seed": 0, "trials": 10, "width": 1.0}
+    >>> outcomes = search_estimator(
+    ...     SignalSettings(), estimator="genie", sharing="shared", **parameters, **search
+    ... )
     >>> {success for _, success in outcomes} <= {0.0, 1.0}
     True
     """
-    target = s.target(given["patches"], given["noise"], given["margin"])
-    plan = SearchPlan(
-        minimum=2, maximum=s.largest, width=given["width"], max_trials=given["trials"]
-    )
+    target = s.target(patches, noise, margin)
+    plan = SearchPlan(minimum=2, maximum=s.largest, width=width, max_trials=trials)
     outcomes: list[list[float]] = []
-    first = seeds_from(s.seed, 1)[0]
+    first = seeds_from(seed, 1)[0]
     while proposals := propose(_tallies(outcomes) if outcomes else [], 16, plan):
         for resource, repetitions in proposals:
             used = sum(1 for samples, _ in outcomes if samples == resource)
             for index in range(used, used + repetitions):
                 risk = estimator_risk(
-                    given["estimator"],
-                    given["sharing"],
-                    given["patches"],
-                    given["dimension"],
-                    given["noise"],
-                    given["bias"],
+                    estimator,
+                    sharing,
+                    patches,
+                    dimension,
+                    noise,
+                    bias,
                     int(resource),
                     first + index,
                 )

@@ -43,7 +43,8 @@ from separatrix.studies.signal.trials import SignalCell
 from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
-    "one hidden layer with LSA activation; σ at most about 1/√k; for the FCN's lower bound an algorithm equivariant under O(kd), "
+    "one hidden layer with LSA activation; σ at most about 1/√k; for the FCN's lower bound an "
+    "algorithm equivariant under O(kd), "
     "final bias at least 0.01 and k at most exponential in d"
 )
 PREDICTED = {
@@ -125,8 +126,7 @@ def finding(
 ) -> Finding:
     """A finding with its conditions looked up.
 
-    >>> finding(SignalSettings(), ORDER, "undecided", "nothing measured", [], []).conditions_met is None
-    True
+    Without cells nothing was measured, and it is not known whether the conditions are met.
     """
     cells = list(cells)
     outside = outside_of(s, cells)
@@ -156,7 +156,10 @@ def judge_order(s: SignalSettings, searches: dict[SignalCell, SearchResult]) -> 
     if not verdicts:
         return finding(s, ORDER, "undecided", "no cell was measured for two networks", [], [])
     counts = {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
-    reason = f"of {len(verdicts)} comparisons {counts['supported']} show it, {counts['refuted']} the contrary, {counts['undecided']} cannot tell"
+    reason = (
+        f"of {len(verdicts)} comparisons {counts['supported']} show it, {counts['refuted']} the "
+        f"contrary, {counts['undecided']} cannot tell"
+    )
     return finding(s, ORDER, all_of(verdicts), reason, used, evidence)
 
 
@@ -209,7 +212,10 @@ def judge_growth(
         inside = exponent.low >= value - TOLERANCE and exponent.high <= value + TOLERANCE
         apart = exponent.high < value - TOLERANCE or exponent.low > value + TOLERANCE
         verdicts.append("supported" if inside else "refuted" if apart else "undecided")
-    reason = f"exponents of the {network}: {fit}; claimed {', '.join(f'{n}: {v:g}' for n, v in wanted.items())}, within {TOLERANCE:g}"
+    reason = (
+        f"exponents of the {network}: {fit}; claimed "
+        f"{', '.join(f'{n}: {v:g}' for n, v in wanted.items())}, within {TOLERANCE:g}"
+    )
     evidence = [
         Evidence.of(f"exponent in {name}, {network}", fit.exponents[name], value)
         for name, value in wanted.items()
@@ -237,7 +243,10 @@ def judge_law(
         verdict: Verdict = "refuted"
     else:
         verdict = "supported" if families == {predicted} else "undecided"
-    reason = f"{ranking}; weights {', '.join(f'{score.name} {score.weight:.2f}' for score in ranking.scores[:4])}"
+    reason = (
+        f"{ranking}; weights "
+        f"{', '.join(f'{score.name} {score.weight:.2f}' for score in ranking.scores[:4])}"
+    )
     weight = sum(
         score.weight for score in ranking.scores if (score.family or score.name) == predicted
     )
@@ -306,7 +315,8 @@ def threshold_evidence(name: str, threshold: Threshold, reference: float | None 
 def interval_difference(first: Any, second: Any) -> Interval:
     """The difference of two independent estimates, their intervals' distances combined (MOVER).
 
-    >>> print(interval_difference(Interval(3.0, 2.0, 4.0, 0.95, "", 9), Interval(1.0, 1.0, 1.0, 0.95, "", 9)))
+    >>> first, second = Interval(3.0, 2.0, 4.0, 0.95, "", 9), Interval(1.0, 1.0, 1.0, 0.95, "", 9)
+    >>> print(interval_difference(first, second))
     2 [1, 3]
     """
     middle = first.estimate - second.estimate

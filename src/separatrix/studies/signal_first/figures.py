@@ -74,7 +74,8 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
                 *curves(rows, "alignment"),
                 Series.level(f"failed below ({ALIGNED})", (0, last), ALIGNED),
             ),
-            "Mean over seeds with 95 % intervals; units that see several patches count by their best one.",
+            "Mean over seeds with 95 % intervals; units that see several patches count by their "
+            "best one.",
         ),
         Figure(
             "risk",
@@ -82,7 +83,8 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
             Axis("step"),
             Axis("risk"),
             (*curves(rows, "risk"), *lines),
-            "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, the Bayes rule and the "
+            "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, "
+            "the Bayes rule and the "
             "network that knows the signal.",
         ),
         Figure(

@@ -15,7 +15,10 @@ class SignalFirst(Study[SignalFirstSettings]):
 
     name = "signal-first"
     title = "First experiment: alignment and risk from the same samples"
-    summary = "k = 10 patches of d = 20, noise 0.1, 1000 samples: how well each network finds the signal (Lahoti et al.)"
+    summary = (
+        "k = 10 patches of d = 20, noise 0.1, 1000 samples: how well each network finds the "
+        "signal (Lahoti et al.)"
+    )
     claims = (*c.CLAIM_ALIGNED.values(), c.CLAIM_SHARING, c.CLAIM_LOCALITY, c.CLAIM_RISK)
     scales = SCALES
 
@@ -38,7 +41,8 @@ def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
         Note(
             "recipe",
             "info",
-            "Learning rates (CNN 3, LCN 1.5k, FCN 3k) and initial norms (.05, .05, .7) are the specification's recipe, not tuned "
+            "Learning rates (CNN 3, LCN 1.5k, FCN 3k) and initial norms (.05, .05, .7) are the "
+            "specification's recipe, not tuned "
             "on these data; risks are measured with the network's own LSA bias.",
         )
     ]
@@ -47,7 +51,8 @@ def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
             Note(
                 "linear-suffices",
                 "warning",
-                f"At this noise the best linear rule already has risk {baselines['linear']:.2g}: risk hardly tells the networks "
+                f"At this noise the best linear rule already has risk {baselines['linear']:.2g}: "
+                "risk hardly tells the networks "
                 "apart here, alignment does.",
             )
         )

@@ -13,7 +13,10 @@ from separatrix.studies.signal_first.trials import baselines_of, values
 
 ALIGNED = 0.25  # below this alignment the paper's summary calls a run failed
 PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
-CONDITIONS = "one hidden layer with LSA activation, gradient descent projected to the unit ball, noise σ at most about 1/√k"
+CONDITIONS = (
+    "one hidden layer with LSA activation, gradient descent projected to the unit ball, noise σ "
+    "at most about 1/√k"
+)
 
 
 def _claim(name: str, statement: str) -> Claim:
@@ -28,7 +31,8 @@ def _claim(name: str, statement: str) -> Claim:
 CLAIM_ALIGNED = {
     name: _claim(
         f"{name.lower()}-aligned",
-        f"With k = 10, d = 20, σ = 0.1 and 1000 samples the {name} aligns with the signal (alignment at least {ALIGNED}).",
+        f"With k = 10, d = 20, σ = 0.1 and 1000 samples the {name} aligns with the signal "
+        f"(alignment at least {ALIGNED}).",
     )
     for name in NETWORKS
 }

@@ -1,1 +1,1 @@
-"""Study `signal-map`: the samples needed between the fully connected and the convolutional network."""
+"""Study `signal-map`: the samples needed by networks between FCN and CNN."""

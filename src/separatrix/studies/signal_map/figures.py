@@ -11,8 +11,10 @@ from separatrix.studies.tuning import Choice
 from separatrix.theory.signal import bayes_risk, best_linear_risk
 
 LEGEND = (
-    "Each cell: the smallest sample size at which half of the trials come within the margin of the network that knows the signal, with its "
-    "95 % interval; the more samples, the darker. Hatched: a censored search, of which only a bound is known. Lower left the CNN, upper left "
+    "Each cell: the smallest sample size at which half of the trials come within the margin of "
+    "the network that knows the signal, with its "
+    "95 % interval; the more samples, the darker. Hatched: a censored search, of which only a "
+    "bound is known. Lower left the CNN, upper left "
     "the LCN, upper right the FCN."
 )
 
@@ -83,7 +85,7 @@ def _short(value: float) -> str:
 
 
 def line_figures(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Figure, Figure]:
-    """The same thresholds as lines: against the receptive field, and against the number of filters."""
+    """The same thresholds as lines: against the receptive field, and the number of filters."""
     del s
     out = []
     for along, across, words in (

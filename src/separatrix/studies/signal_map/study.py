@@ -21,7 +21,10 @@ class SignalMap(Study[MapSettings]):
 
     name = "signal-map"
     title = "Between the networks: locality and weight sharing as two numbers"
-    summary = "A map of the samples needed over receptive field and number of filters, with the FCN, LCN and CNN at its corners (Lahoti et al.)"
+    summary = (
+        "A map of the samples needed over receptive field and number of filters, with the FCN, "
+        "LCN and CNN at its corners (Lahoti et al.)"
+    )
     claims = (c.SHARING, c.LOCALITY, c.PARTS)
     scales = SCALES
 
@@ -75,14 +78,18 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
         Note(
             "target",
             "info",
-            f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g} = {s.target:.4f}, R being the risk of the network "
-            f"that knows the signal; the threshold is the sample size at which half of the trials succeed. {s.steps} steps.",
+            f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g} = "
+            f"{s.target:.4f}, R being the risk of the network "
+            "that knows the signal; the threshold is the sample size at which half of the trials "
+            f"succeed. {s.steps} steps.",
         ),
         Note(
             "network",
             "info",
-            "Every place has one unit a patch and a sum readout; windows continue around the edge, so that every field has as many positions. "
-            "Unit p belongs to group floor(p·g/k). At r = k and g = k this is the FCN with k units up to a relabelling of inputs.",
+            "Every place has one unit a patch and a sum readout; windows continue around the "
+            "edge, so that every field has as many positions. "
+            "Unit p belongs to group floor(p·g/k). At r = k and g = k this is the FCN with k "
+            "units up to a relabelling of inputs.",
         ),
     ]
     if len(s.recipes()) > 1:
@@ -90,16 +97,20 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
             Note(
                 "tuning",
                 "info",
-                "Every place was tuned on the same grid of factors on the learning rate and the initial norm, about its own untuned threshold, on "
-                "seeds that no result uses. The untuned rates and norms are the recipes of the study `signal` at the corners, interpolated geometrically.",
+                "Every place was tuned on the same grid of factors on the learning rate and the "
+                "initial norm, about its own untuned threshold, on "
+                "seeds that no result uses. The untuned rates and norms are the recipes of the "
+                "study `signal` at the corners, interpolated geometrically.",
             )
         )
     notes.append(
         Note(
             "chosen-after-looking",
             "info",
-            "While this study was built, quick runs with the default seed were looked at before these were settled: that a search begins at the rough "
-            "threshold of its tuning, and the number of trials and steps of the quick scale. Another --seed gives data that none of these has seen.",
+            "While this study was built, quick runs with the default seed were looked at before "
+            "these were settled: that a search begins at the rough "
+            "threshold of its tuning, and the number of trials and steps of the quick scale. "
+            "Another --seed gives data that none of these has seen.",
         )
     )
     for spot, search in searches.items():

@@ -37,7 +37,7 @@ def base_norm(spot: Spot, patches: int) -> float:
 
 
 def _shares(spot: Spot, patches: int) -> tuple[float, float]:
-    """How far a place lies from one patch to all and from one filter to one a patch, on log scales."""
+    """How far a place is from one patch to all, and from one filter to k filters (log scales)."""
     whole = math.log(max(patches, 2))
     return math.log(spot.field) / whole, math.log(spot.groups) / whole
 

@@ -20,12 +20,14 @@ from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_map.settings import MapSettings, Spot
 
 CONDITIONS = (
-    "the paper proves bounds for three corners of the map, the CNN (r = 1, g = 1), the LCN (r = 1, g = k) and the FCN (r = k, g = k), with "
+    "the paper proves bounds for three corners of the map, the CNN (r = 1, g = 1), the LCN (r = "
+    "1, g = k) and the FCN (r = k, g = k), with "
     "one hidden layer, LSA activation and σ at most about 1/√k; between them it says nothing"
 )
 SHARING = Claim(
     "lahoti.map.monotone-sharing",
-    "At every receptive field the samples needed grow with the number of filters that the positions share.",
+    "At every receptive field the samples needed grow with the number of filters that the "
+    "positions share.",
     "abstract: k+d against k(k+d), extended between the corners",
     CONDITIONS,
 )
@@ -37,7 +39,8 @@ LOCALITY = Claim(
 )
 PARTS = Claim(
     "lahoti.map.parts",
-    "Of what the FCN needs more than the CNN, weight sharing saves one factor (LCN over CNN) and locality a further one (FCN over LCN).",
+    "Of what the FCN needs more than the CNN, weight sharing saves one factor (LCN over CNN) and "
+    "locality a further one (FCN over LCN).",
     "abstract: k+d, k(k+d) and k²d; introduction: a factor k for each of two reasons",
     CONDITIONS,
 )
@@ -82,8 +85,10 @@ def judge_growth(
         for verdict in ("supported", "refuted", "undecided")
     }
     reason = (
-        f"from end to end {counts['supported'][0]} of {len(ends)} lines grow, {counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of "
-        f"{len(steps)} steps between neighbours {counts['supported'][1]} grow, {counts['refuted'][1]} fall and {counts['undecided'][1]} cannot be told "
+        f"from end to end {counts['supported'][0]} of {len(ends)} lines grow, "
+        f"{counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of "
+        f"{len(steps)} steps between neighbours {counts['supported'][1]} grow, "
+        f"{counts['refuted'][1]} fall and {counts['undecided'][1]} cannot be told "
         "(their intervals widened for their number)"
     )
     outside = outside_of(s, corners_only=False)
@@ -211,8 +216,8 @@ def _letter(axis: str) -> str:
 def outside_of(s: MapSettings, corners_only: bool) -> str:
     """In words, how the map lies outside the paper's conditions; empty when it does not.
 
-    >>> outside_of(MapSettings(), corners_only=True), outside_of(MapSettings(patches=16), corners_only=True)
-    ('', 'σ = 0.3 exceeds 1/√k = 0.25')
+    >>> outside_of(MapSettings(patches=16), corners_only=True)
+    'σ = 0.3 exceeds 1/√k = 0.25'
     """
     out: list[str] = []
     if s.noise > (1 + 1e-9) / math.sqrt(s.patches):

@@ -10,7 +10,10 @@ from separatrix.studies.signal_open.trials import Choices, Floors, target_of
 from separatrix.studies.signal_open.verdicts import PAIRS, ratios
 from separatrix.theory.signal import bounds_for
 
-BOUNDS = "95 % intervals; a short dash is the bound of a censored search (at least, for the larger networks; at most, for the CNN)."
+BOUNDS = (
+    "95 % intervals; a short dash is the bound of a censored search (at least, for the larger "
+    "networks; at most, for the CNN)."
+)
 
 
 def variant_figures(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> list[Figure]:
@@ -97,7 +100,8 @@ def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Fig
         Axis(""),
         Axis("samples m*", log=True),
         tuple(series),
-        "95 % intervals; short dashes are bounds of censored searches, and the law of the lower bound through the randomly "
+        "95 % intervals; short dashes are bounds of censored searches, and the law of the lower "
+        "bound through the randomly "
         "started FCN's points; it speaks of that start only.",
     )
 

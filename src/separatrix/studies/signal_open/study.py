@@ -27,7 +27,10 @@ class SignalOpen(Study[OpenSettings]):
 
     name = "signal-open"
     title = "Open questions: does the order of the networks persist?"
-    summary = "Uneven, dependent and non-Gaussian noise, several signals, products, two layers, other starts (Lahoti et al.'s open questions)"
+    summary = (
+        "Uneven, dependent and non-Gaussian noise, several signals, products, two layers, other "
+        "starts (Lahoti et al.'s open questions)"
+    )
     claims = (*c.OPEN.values(), *c.ALGORITHMS.values(), c.ALGORITHMS_GROW)
     scales = SCALES
 
@@ -82,40 +85,56 @@ def open_notes(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> tuple
     """
     grid = ", ".join(f"x{rate:g}" for rate in s.tune.rates)
     tuning = (
-        f"Every network was tuned on every variant at its first cell, on the same grid of learning-rate factors ({grid}), about its untuned "
+        "Every network was tuned on every variant at its first cell, on the same grid of "
+        f"learning-rate factors ({grid}), about its untuned "
         "threshold, on seeds that no result uses."
         if len(s.tune.rates) > 1
-        else "At this scale no learning rate was tuned: the recipes are those of the study `signal`."
+        else "At this scale no learning rate was tuned: the recipes are those of the study "
+        "`signal`."
     )
     texts = {
-        "target": f"A trial succeeds when its risk is at most a floor plus {s.margin:g}. The floor is the risk of the network with one hidden layer, "
-        f"bias b = {s.bias:g}, that knows the signal: in closed form for the plain task, on 100,000 fixed rows for a variant (the table has its "
+        "target": f"A trial succeeds when its risk is at most a floor plus {s.margin:g}. The "
+        "floor is the risk of the network with one hidden layer, "
+        f"bias b = {s.bias:g}, that knows the signal: in closed form for the plain task, on "
+        "100,000 fixed rows for a variant (the table has its "
         f"standard error). {s.steps} steps.",
         "tuning": tuning,
         "variants": "Variants: "
         + "; ".join(f"{name}: {VARIANTS[name].text}" for name in s.variants)
         + ".",
-        "starts": "The FCN that starts inside the CNN begins as the exact embedding of a CNN's random filter, of the norm that the FCN's units "
-        "begin with (0.7), and is then free; it is trained by the same gradient descent. Were it also put back into the CNN after every step, it would "
-        "be the CNN, step by step, and need the CNN's samples: so much is true of the bound without a measurement. The ℓ1 "
-        f"step shrinks hidden weights after each step of the same gradient descent; its penalty is {SPARSITY:g} (times what tuning chose) of the noise "
+        "starts": "The FCN that starts inside the CNN begins as the exact embedding of a CNN's "
+        "random filter, of the norm that the FCN's units "
+        "begin with (0.7), and is then free; it is trained by the same gradient descent. Were it "
+        "also put back into the CNN after every step, it would "
+        "be the CNN, step by step, and need the CNN's samples: so much is true of the bound "
+        "without a measurement. The ℓ1 "
+        "step shrinks hidden weights after each step of the same gradient descent; its penalty "
+        f"is {SPARSITY:g} (times what tuning chose) of the noise "
         "that a coordinate of the gradient has.",
     }
     if "product" in s.variants:
         texts["product"] = (
-            f"For the product the floor is the Bayes rule's risk (for Gaussian noise) and the margin {s.product.margin:g}; the networks have ReLU "
-            f"units and trained readouts, {s.product.steps} steps. The paper's networks are odd functions of the input, the product is even: "
+            "For the product the floor is the Bayes rule's risk (for Gaussian noise) and the "
+            f"margin {s.product.margin:g}; the networks have ReLU "
+            f"units and trained readouts, {s.product.steps} steps. The paper's networks are odd "
+            "functions of the input, the product is even: "
             "their risk is exactly ½ whatever their weights, so they were not run."
         )
     if "depth-two" in s.variants:
         texts["depth-two"] = (
-            "With two hidden layers: four LSA filters a patch in each layer, one-patch fields, bias 0.25 in both, a sum readout, rows projected to "
+            "With two hidden layers: four LSA filters a patch in each layer, one-patch fields, "
+            "bias 0.25 in both, a sum readout, rows projected to "
             "the unit ball; the FCN has as many units a layer as the LCN."
         )
     texts["chosen-after-looking"] = (
-        "While this study was built, runs with the default seed were looked at before the following were settled: where searches begin, the sizes "
-        "of each scale, the number of patches of the product (at 6 and 8 the FCN did not get there within the steps), the activation, width and base rates of the networks of two layers, and that the FCN inside the CNN begins "
-        f"with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no samples either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four shares). Another --seed gives data that none of these has seen."
+        "While this study was built, runs with the default seed were looked at before the "
+        "following were settled: where searches begin, the sizes "
+        "of each scale, the number of patches of the product (at 6 and 8 the FCN did not get "
+        "there within the steps), the activation, width and base rates of the networks of two "
+        "layers, and that the FCN inside the CNN begins "
+        "with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no samples "
+        f"either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four "
+        "shares). Another --seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]
     for cell, search in searches.items():

@@ -17,11 +17,13 @@ from separatrix.studies.signal_open.settings import VARIANTS, OpenCell, OpenSett
 from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
-    "the paper proves the order for one hidden layer on its own task (one signal, independent Gaussian noise of one variance σ² at most about "
+    "the paper proves the order for one hidden layer on its own task (one signal, independent "
+    "Gaussian noise of one variance σ² at most about "
     "1/k) and leaves this variant open"
 )
 BOUND_CONDITIONS = (
-    "the FCN's lower bound speaks of algorithms equivariant under O(kd), with final bias at least 0.01, k at most exponential in d and σ at "
+    "the FCN's lower bound speaks of algorithms equivariant under O(kd), with final bias at least "
+    "0.01, k at most exponential in d and σ at "
     "most about 1/√k"
 )
 PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
@@ -36,7 +38,10 @@ OPEN = {
     if name != "plain"
 }
 _CITATION = "open question 3: non-equivariant algorithms"
-_SAVES = "The FCN's lower bound is about algorithms: the same FCN {} needs fewer samples than by gradient descent from a random start."
+_SAVES = (
+    "The FCN's lower bound is about algorithms: the same FCN {} needs fewer samples than by "
+    "gradient descent from a random start."
+)
 ALGORITHMS = {
     "FCN from CNN": Claim(
         "lahoti.bound-is-about-algorithms.start",
@@ -100,7 +105,8 @@ def judge_variant(s: OpenSettings, searches: dict[OpenCell, SearchResult], varia
         words.append(f"not reached by the largest size or within the trials: {', '.join(never)}")
     if variant == "product":
         words.append(
-            "networks that add up functions of single patches, as CNN and LCN with one-patch fields do, err on a quarter of the inputs or "
+            "networks that add up functions of single patches, as CNN and LCN with one-patch "
+            "fields do, err on a quarter of the inputs or "
             "more whatever their weights: their right-censored searches are what must happen"
         )
     if not verdicts:
