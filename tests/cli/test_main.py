@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import separatrix as sx
 from separatrix.cli import main
 
+HEAVY = {"jax", "numpy", "pandas", "pyarrow", "matplotlib", "scipy", "equinox", "optax"}
+
 
 @pytest.mark.parametrize(
     "argv",
@@ -30,7 +32,7 @@ def test_help_and_version_load_nothing_heavy(argv):
         f"sys.argv = ['separatrix', *{argv!r}]\n"
         "from separatrix.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    status = end.code or 0\n"
-        "heavy = {'jax', 'numpy', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'equinox', 'optax'} & set(sys.modules)\n"
+        f"heavy = {HEAVY!r} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "sys.exit(status)\n"
     )
@@ -141,9 +143,9 @@ def test_an_unforeseen_error_is_one_sentence_too(cli, monkeypatch, capfd):
         main.main()
     out, err = capfd.readouterr()
     assert (end.value.code, out) == (1, "")
-    assert (
-        err
-        == "separatrix: internal error, please report it: RuntimeError: first line (SEPARATRIX_DEBUG=1 shows where)\n"
+    assert err == (
+        "separatrix: internal error, please report it: RuntimeError: first line "
+        "(SEPARATRIX_DEBUG=1 shows where)\n"
     )
     monkeypatch.setenv("SEPARATRIX_DEBUG", "1")
     with pytest.raises(RuntimeError):

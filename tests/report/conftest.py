@@ -1,4 +1,4 @@
-"""A real browser for the pages; where there is none, the tests that need it are skipped and say so."""
+"""A real browser for the pages; without one, the tests that need it are skipped."""
 
 import shutil
 
@@ -9,13 +9,13 @@ import pytest
 def browser():
     playwright = pytest.importorskip(
         "playwright.sync_api",
-        reason="pages are not tried in a browser: `pip install playwright` for that",
+        reason="pages are not tested in a browser: `pip install playwright` for that",
     )
     chromium = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
     if chromium is None:
-        pytest.skip("pages are not tried in a browser: there is no chromium on this machine")
+        pytest.skip("pages are not tested in a browser: there is no Chromium on this machine")
     with playwright.sync_playwright() as driver:
         # In a container there may be no user namespaces, which the sandbox needs; the pages are our
         # own.

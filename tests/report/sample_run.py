@@ -2,7 +2,9 @@
 
 import json
 
+from separatrix.engine.store.ledger import Ledger
 from separatrix.notes import Note
+from separatrix.report import write_report
 from separatrix.studies import (
     Axis,
     Claim,
@@ -15,6 +17,7 @@ from separatrix.studies import (
     Series,
     TableData,
 )
+from separatrix.studies.live import LIVE
 
 EVIL = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
 CELLS = (16.0, 64.0, 256.0)
@@ -122,4 +125,54 @@ def write_run(folder, extra="", drawn=None, change=lambda claims, outcome: None)
     (folder / "outcomes").mkdir(parents=True)
     (folder / "outcomes" / "sample.json").write_text(json.dumps(outcome), encoding="utf-8")
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
+    return folder
+
+
+ROWS = [
+    {
+        "cell": f"CNN, patches 8 {EVIL}",
+        "estimate": 41.5,
+        "low": 30.0,
+        "high": 55.0,
+        "trials": 96,
+        "settled": False,
+    },
+    {
+        "cell": "FCN, patches 8",
+        "estimate": None,
+        "low": 512.0,
+        "high": None,
+        "trials": 40,
+        "settled": True,
+    },
+]
+
+
+GOING = {
+    "studies": ["sample", "other"],
+    "study": "other",
+    "what": "thresholds",
+    "done": 3,
+    "total": 12,
+    "ended": False,
+    "thresholds": {"other": {"thresholds": ROWS}},
+}
+
+
+def make_run(folder):
+    """A run that goes on: a finished study with its report, trials, and thresholds so far."""
+    write_run(folder)
+    (folder / "separatrix.json").write_text('{"format": "1"}')
+    rows = [
+        {
+            "trial": f"{i:032x}",
+            "task.type": "SignalTask",
+            "network.connectivity": "shared",
+            "status": "reached",
+        }
+        for i in range(5)
+    ]
+    Ledger.open(folder).write(rows)
+    (folder / LIVE).write_text(json.dumps(GOING))
+    write_report(folder)
     return folder

@@ -1,6 +1,4 @@
-"""Nothing is drawn twice: the second report of the same figures draws none, has the same bytes, and
-trusts only its own cache.
-"""
+"""The cache of drawn figures."""
 
 import dataclasses
 import json

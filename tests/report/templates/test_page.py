@@ -1,6 +1,4 @@
-"""The page in a real browser: nothing is fetched, nothing fails, and everything that can be touched
-works.
-"""
+"""The page in a real browser: nothing is fetched, nothing fails, and every control works."""
 
 import csv
 import hashlib
@@ -14,7 +12,7 @@ from sample_run import EVIL, write_run
 from separatrix.report import write_report
 
 pytestmark = pytest.mark.usefixtures("browser")
-AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +106,8 @@ def test_points_are_where_the_drawing_has_them(visit):
     found = tab.evaluate("""() => {
         const figure = document.getElementById("sample-curves");
         const data = JSON.parse(figure.dataset.figure);
-        const drawn = [...figure.querySelectorAll('.chart [data-s="1"] use')].map((each) => [each.x.baseVal.value, each.y.baseVal.value]);
+        const marks = [...figure.querySelectorAll('.chart [data-s="1"] use')];
+        const drawn = marks.map((mark) => [mark.x.baseVal.value, mark.y.baseVal.value]);
         return [data.groups[1].at.filter(Boolean), drawn];
     }""")
     for place in found[0]:

@@ -1,6 +1,4 @@
-"""A run watched while it goes on: what is there is told, nothing is changed, and damage is no
-reason to stop.
-"""
+"""A run while it goes on: everything is counted, nothing is written, damage does not stop it."""
 
 import json
 import os
@@ -99,16 +97,6 @@ def test_studies_that_are_finished_tell_their_verdicts_and_effects(tmp_path):
     )
     (folder / "outcomes" / "sample.json").write_text("{")
     assert Watcher(folder).look().studies == ()
-
-
-def test_the_command(run):
-    said = CliRunner().invoke(app, ["watch", str(run), "--once"])
-    assert said.exit_code == 0
-    for part in ("42 trials in 2 chunks", "SignalTask", "LCN", "14 reached"):
-        assert part in said.output
-    plain = json.loads(CliRunner().invoke(app, ["watch", str(run), "--json"]).output)
-    assert plain["trials"] == 42
-    assert plain["runs_finished"] == 0
 
 
 def test_another_folder_is_refused(tmp_path):

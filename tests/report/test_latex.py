@@ -1,4 +1,4 @@
-"""Files for papers."""
+"""The claims as a LaTeX table."""
 
 import re
 import shutil
@@ -10,40 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_run import EVIL, write_run
 
-from separatrix.errors import SeparatrixError
-from separatrix.report import write_figures
 from separatrix.report.latex import claims_table, latex
 from separatrix.report.read import read_claims
-from separatrix.report.write import suffixes_from
-
-
-def test_every_figure_in_every_format_with_its_data(tmp_path):
-    run = write_run(tmp_path / "run")
-    written = write_figures(run, tmp_path / "paper", "pdf,svg")
-    names = {path.name for path in written}
-    assert names == {file.name for file in (tmp_path / "paper").iterdir()}
-    figures = {f"sample-{name}" for name in ("curves", "bars", "map", "picture")}
-    assert names == {f"{name}.{kind}" for name in figures for kind in ("pdf", "svg", "csv")} | {
-        "sample-risks.csv",
-        "claims.tex",
-    }
-    assert not (run / "report").exists(), "the run itself is left alone"
-    before = {path: path.read_bytes() for path in written}
-    write_figures(run, tmp_path / "paper", "pdf,svg")
-    assert {path: path.read_bytes() for path in written} == before
-
-
-@pytest.mark.parametrize("text", ["", "gif", "pdf,gif", ","])
-def test_formats_that_are_not_known_are_named(text):
-    with pytest.raises(
-        SeparatrixError, match=r"must be one or more of pdf, svg, png, separated by commas, got"
-    ):
-        suffixes_from(text)
-
-
-def test_formats_are_read_kindly():
-    assert suffixes_from(" PDF, .svg,pdf") == (".pdf", ".svg")
-
 
 SPECIAL = re.compile(r"(?<!\\)[#%&_~^{}$]")
 
@@ -56,7 +24,8 @@ def test_latex_text_has_no_bare_special_letter(text):
     rest = re.sub(r"\\sxunicode\{[^\x00-\x7f]\}\{[0-9A-F]{4,6}\}", "", rest)
     rest = re.sub(r"\\text[a-z]+\{\}|\\dots\{\}|(?<!\w)~", "", rest)
     rest = re.sub(
-        r"\$[\^_]\{-?[0-9-]+\}\$|\$(\\[A-Za-z]+ |\\\| |-|'|\\frac1[24] |\\mathbf\{[RN]\}|\^\\circ )\$",
+        r"\$[\^_]\{-?[0-9-]+\}\$"
+        r"|\$(\\[A-Za-z]+ |\\\| |-|'|\\frac1[24] |\\mathbf\{[RN]\}|\^\\circ )\$",
         "",
         rest,
     )
@@ -88,7 +57,10 @@ def test_the_table_has_a_row_a_claim_with_its_effect(tmp_path):
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
 
 
-TEXT = r"""\input{x} $a$ #1 %c &b ~d ^e _f {g} \end{longtable} < > | " naïve é ü ß ð « “q” ‘r’ α ≤ ∑ ½ x² ⟨a⟩ ‖w‖ 日本 🎉 ᵀ"""
+TEXT = (
+    r'\input{x} $a$ #1 %c &b ~d ^e _f {g} \end{longtable} < > | " '
+    "naïve é ü ß ð « “q” ‘r’ α ≤ ∑ ½ x² ⟨a⟩ ‖w‖ 日本 🎉 ᵀ"
+)
 
 
 @pytest.mark.skipif(
@@ -104,7 +76,10 @@ def test_latex_compiles_the_table(tmp_path):
         claim for file in sorted(kept.glob("*/claims.json")) for claim in read_claims(file.parent)
     ]
     (tmp_path / "claims.tex").write_text(claims_table(claims), encoding="utf-8")
-    paper = r"\documentclass{article}\usepackage{booktabs,longtable}\begin{document}\input{claims}\end{document}"
+    paper = (
+        r"\documentclass{article}\usepackage{booktabs,longtable}"
+        r"\begin{document}\input{claims}\end{document}"
+    )
     (tmp_path / "paper.tex").write_text(paper)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)

@@ -1,68 +1,14 @@
-"""The live page's server: reads only, this machine only, nothing but the run's report."""
+"""The server of the live page: it only reads, for this machine only, and only serves the report."""
 
 import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
-from sample_run import EVIL, write_run
+from sample_run import make_run
 
-from separatrix.engine.store.ledger import Ledger
 from separatrix.errors import SeparatrixError
-from separatrix.report import write_report
 from separatrix.report.server import LiveServer, file_of
-from separatrix.studies.live import LIVE
-
-ROWS = [
-    {
-        "cell": f"CNN, patches 8 {EVIL}",
-        "estimate": 41.5,
-        "low": 30.0,
-        "high": 55.0,
-        "trials": 96,
-        "settled": False,
-    },
-    {
-        "cell": "FCN, patches 8",
-        "estimate": None,
-        "low": 512.0,
-        "high": None,
-        "trials": 40,
-        "settled": True,
-    },
-]
-GOING = {
-    "studies": ["sample", "other"],
-    "study": "other",
-    "what": "thresholds",
-    "done": 3,
-    "total": 12,
-    "ended": False,
-    "thresholds": {"other": {"thresholds": ROWS}},
-}
-
-
-def make_run(folder):
-    """A run that goes on: a finished study with its report, trials, and thresholds so far."""
-    write_run(folder)
-    (folder / "separatrix.json").write_text('{"format": "1"}')
-    rows = [
-        {
-            "trial": f"{i:032x}",
-            "task.type": "SignalTask",
-            "network.connectivity": "shared",
-            "status": "reached",
-        }
-        for i in range(5)
-    ]
-    Ledger.open(folder).write(rows)
-    (folder / LIVE).write_text(json.dumps(GOING))
-    write_report(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -261,26 +207,3 @@ def test_it_listens_on_the_loopback_only_and_words_differ(server, tmp_path):
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(SeparatrixError, match="is not a folder of results"):
         LiveServer(tmp_path)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_prints_its_address_and_ends_when_told(tmp_path, number):
-    folder = make_run(tmp_path / "run")
-    environment = os.environ | {"PYTHONWARNINGS": "error", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "separatrix.cli.main", "serve", str(folder)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:")
-        port, word = url.removeprefix("http://127.0.0.1:").rstrip("/").split("/")
-        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=10)
-        connection.request("GET", f"/{word}/live.json")
-        assert json.loads(connection.getresponse().read())["trials"] == 5
-        process.send_signal(number)  # while the connection is still open
-        output, said = process.communicate(timeout=20)
-        connection.close()
-        assert process.returncode == 0
-        assert said.splitlines() == ["Ctrl-C ends it.", "ended"]
-        assert output == ""

@@ -1,6 +1,4 @@
-"""The live page in a real browser: it follows the run, shows names as they are, and says when the
-server is gone.
-"""
+"""The live page in a real browser."""
 
 import json
 import re
@@ -8,15 +6,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from sample_run import EVIL
-from test_report_serve import GOING, ROWS, make_run
+from sample_run import EVIL, GOING, ROWS, make_run
 
 from separatrix.engine.store.ledger import Ledger
 from separatrix.report.server import LiveServer
 from separatrix.studies.live import LIVE
 
 pytestmark = pytest.mark.usefixtures("browser")
-AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 
 
 @pytest.fixture
