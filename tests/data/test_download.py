@@ -85,7 +85,7 @@ def test_a_broken_download_goes_on_where_it_ended(server, tmp_path):
     server.limit = 30_000
     with pytest.raises(
         SeparatrixError,
-        match="connection ended after 30000 of 100000 bytes; the next attempt goes on from there",
+        match="connection ended after 30000 of 100000 bytes; the next attempt continues there",
     ):
         download(server.home + "a.gz", tmp_path, open_url=plain)
     server.limit = None

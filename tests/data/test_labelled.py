@@ -10,7 +10,7 @@ from labelled_files import FORMS, refused, write
 
 import separatrix as sx
 from separatrix.data import Labelled, read_labelled
-from separatrix.data.store import keep
+from separatrix.data.store import save
 from separatrix.errors import SeparatrixError
 
 # Names, and paths that lead nowhere.
@@ -45,7 +45,7 @@ def test_fetched_data_sets(small):
     from separatrix.data.catalogue import CATALOGUE
 
     assert "separatrix data get cifar10" in refused("cifar10")
-    keep(CATALOGUE["cifar10"], small["cifar10"], "here")
+    save(CATALOGUE["cifar10"], small["cifar10"], "here")
     data = read_labelled("cifar10")
     assert np.array_equal(
         data.inputs, np.concatenate([small["cifar10"]["train_x"], small["cifar10"]["test_x"]])

@@ -1,4 +1,4 @@
-"""Data: real images, fetched once, checked by SHA-256, kept as plain arrays."""
+"""Data: real images, downloaded once and checked by SHA-256, and labelled data of the user."""
 
 from separatrix.data.catalogue import CATALOGUE, Entry
 from separatrix.data.download import get

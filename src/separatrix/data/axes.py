@@ -1,6 +1,4 @@
-"""What the axes of an array mean: rows of a table, signals or images; and the type in which they
-are kept.
-"""
+"""The meaning of an array's axes (table rows, signals, images), and the type of its numbers."""
 
 import math
 
@@ -12,29 +10,34 @@ from separatrix.data.rows import Kind, KindOption, chunk_rows
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.notes import Note
 
-MOST_CHANNELS = 16  # a last axis longer than this is not taken for the channels of a signal
-LONGER = 4  # nor one that is not this many times shorter than the axis before
+# The last axis is taken for the channels of a signal if it has at most MOST_CHANNELS entries and is
+# at least LONGER times shorter than the axis before it.
+MOST_CHANNELS = 16
+LONGER = 4
 
 
-def laid_out(
+def interpret_axes(
     name: str, x: np.ndarray, kind: KindOption = "auto", shape: tuple[int, ...] | None = None
 ) -> tuple[Num[np.ndarray, "rows ..."], Kind, tuple[Note, ...]]:
-    """An array with its rows first and channels last, what it shows, and notes on what had to be
-    guessed; no copy is made.
+    """An array with rows first and channels last, its kind, and notes on guesses; without a copy.
 
-    (rows, columns) is a table, (rows, height, width, channels) are images; of (rows, a, b) the last
-    axis are channels of a signal where it is at most 16 and four times shorter than `a`, else these
-    are images of one channel. `kind` and `shape` (of one row) say otherwise.
+    (rows, columns) is a table and (rows, height, width, channels) are images. (rows, a, b) are
+    signals with b channels if b is at most 16 and four times smaller than a; otherwise they are
+    images of one channel. `kind` and `shape` (of one row) override these rules.
 
-    >>> laid_out("a", np.zeros((30, 8, 8)))[0].shape, laid_out("a", np.zeros((30, 100, 3)))[1]
-    ((30, 8, 8, 1), 'signal')
-    >>> laid_out("a", np.zeros((30, 12)), shape=(3, 5))
+    >>> interpret_axes("a", np.zeros((30, 8, 8)))[0].shape
+    (30, 8, 8, 1)
+    >>> interpret_axes("a", np.zeros((30, 100, 3)))[1]
+    'signal'
+    >>> interpret_axes("a", np.zeros((30, 12)), shape=(3, 5))
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: the rows of a have 12 values, which do not fill the shape 3 × 5
+    separatrix.errors.SeparatrixError: the rows of a have 12 values, which do not fill the shape 3 ×
+        5
     """
     if x.ndim < 2:
         raise SeparatrixError(
-            f"the inputs of {printable(name)} have {x.ndim} axes, but need one for rows and one or more for features"
+            f"the inputs of {printable(name)} have {x.ndim} axes, but need one for rows and one "
+            "or more for features"
         )
     if 0 in x.shape:
         raise SeparatrixError(
@@ -44,17 +47,20 @@ def laid_out(
         x = _reshaped(name, x, shape)
     elif x.ndim == 2 and kind == "image":
         raise SeparatrixError(
-            f"the rows of {printable(name)} are {x.shape[1]} values on one axis; give the `shape` of the images they are"
+            f"the rows of {printable(name)} are {x.shape[1]} values on one axis; give the `shape` "
+            "of the images they are"
         )
     axes = x.ndim - 1
     allowed = {1: ("signal", "tabular"), 2: ("image", "signal"), 3: ("image",)}.get(axes)
     if allowed is None:
         raise SeparatrixError(
-            f"the rows of {printable(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, 2 or 3; give their `shape`"
+            f"the rows of {printable(name)} have {axes} axes ({_times(x.shape[1:])}), but need 1, "
+            "2 or 3; give their `shape`"
         )
     if kind not in ("auto", *allowed):
         raise SeparatrixError(
-            f"the rows of {printable(name)}, of shape {_times(x.shape[1:])}, cannot be of the kind {kind}; give their `shape`"
+            f"the rows of {printable(name)}, of shape {_times(x.shape[1:])}, cannot be of the "
+            f"kind {kind}; give their `shape`"
         )
     if axes == 1:
         return (
@@ -82,7 +88,8 @@ def _reshaped(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     have = math.prod(x.shape[1:])
     if have != math.prod(shape):
         raise SeparatrixError(
-            f"the rows of {printable(name)} have {have} values, which do not fill the shape {_times(shape)}"
+            f"the rows of {printable(name)} have {have} values, which do not fill the shape "
+            f"{_times(shape)}"
         )
     return x.reshape(len(x), *shape)
 
@@ -103,23 +110,22 @@ def _two_axes(x: np.ndarray, kind: KindOption) -> tuple[np.ndarray, Kind, tuple[
     return (x, "signal", (note,)) if signal else (x[..., None], "image", (note,))
 
 
-def _channels_last(x: np.ndarray, given: bool) -> tuple[np.ndarray, Kind, tuple[Note, ...]]:
+def _channels_last(x: np.ndarray, shape_known: bool) -> tuple[np.ndarray, Kind, tuple[Note, ...]]:
     first, last = x.shape[1], x.shape[3]
-    if given or first not in (1, 3, 4) or last <= 4:
+    if shape_known or first not in (1, 3, 4) or last <= 4:
         return x, "image", ()
     words = f"rows of {_times(x.shape[1:])} are taken for images with their {first} channels first"
     return np.moveaxis(x, 1, 3), "image", (Note("channels-first", "info", words),)
 
 
-def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
-    """Inputs in the type in which they are kept: bytes stay bytes, whole numbers 0 to 255 become
-    bytes, all else float32.
+def as_stored_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
+    """Inputs as bytes if they are integers from 0 to 255, otherwise as float32.
 
-    A memory map is left as it is, so that it never has to fit in memory.
+    A memory map is returned unchanged, so that it need not fit in memory.
 
-    >>> as_numbers("a", np.array([[0, 255]])).dtype, as_numbers("a", np.array([[0.5, 1]])).dtype
-    (dtype('uint8'), dtype('float32'))
-    >>> as_numbers("a", np.array([["x"]]))
+    >>> [as_stored_numbers("a", np.array([row])).dtype.name for row in ([0, 255], [0.5, 1])]
+    ['uint8', 'float32']
+    >>> as_stored_numbers("a", np.array([["x"]]))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: the inputs of a must be numbers, but are text
     """
@@ -133,7 +139,8 @@ def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
     }
     if x.dtype.kind not in "buif":
         raise SeparatrixError(
-            f"the inputs of {printable(name)} must be numbers, but are {words.get(x.dtype.kind, f'of type {x.dtype}')}"
+            f"the inputs of {printable(name)} must be numbers, but are "
+            f"{words.get(x.dtype.kind, f'of type {x.dtype}')}"
         )
     if isinstance(x, np.memmap) or x.dtype in (np.uint8, np.float32):
         return x
@@ -143,9 +150,8 @@ def as_numbers(name: str, x: np.ndarray) -> Num[np.ndarray, "rows ..."]:
         return x.astype(np.uint8)
     out = np.empty(x.shape, np.float32)
     step = chunk_rows(x)
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # numbers too large become infinite, which is found and told later
+    # Numbers that are too large become infinite; `scan` reports them.
+    with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(x), step):
             out[start : start + step] = x[start : start + step]
     return out

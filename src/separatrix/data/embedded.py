@@ -1,7 +1,6 @@
-"""Real images that are always there: the 8x8 digits and the two photographs that ship inside
-scikit-learn.
+"""Real images that need no download: the 8x8 digits and the two photographs inside scikit-learn.
 
-They are read as files of that package; scikit-learn itself, which is slow to import, is not loaded.
+They are read as files of that package, without importing scikit-learn, which is slow.
 """
 
 import functools
@@ -15,28 +14,34 @@ from jaxtyping import UInt8
 from separatrix.errors import SeparatrixError
 
 EMBEDDED = {
-    "embedded-digits": "handwritten digits, 8x8, 10 classes (UCI's optdigits, from scikit-learn): small, real, always there",
-    "embedded-photographs": "32x32 pieces of two photographs, 2 classes (from scikit-learn): small, real, always there",
+    "embedded-digits": (
+        "handwritten digits, 8x8, 10 classes (UCI's optdigits, from scikit-learn): "
+        "small, real, always there"
+    ),
+    "embedded-photographs": (
+        "32x32 pieces of two photographs, 2 classes (from scikit-learn): small, real, always there"
+    ),
 }
-TEST_DIGITS = 500  # the last ones, of 1797: other writers than most of the training digits
-PIECE, PACE = 32, 8  # side of a piece of a photograph, and the step from one to the next
-# Training pieces come from the left of a photograph, test pieces from the right: they never overlap
+TEST_DIGITS = 500  # the last of 1797 digits: mostly by other writers than the training digits
+PIECE, STEP = 32, 8  # the side of a piece of a photograph, and the step from one to the next
+# Training pieces come from the left of a photograph, test pieces from the right, without overlap.
 TRAIN_SHARE = 0.7
 
 
 def _shipped(*path: str) -> Path:
-    found = importlib.util.find_spec("sklearn")
-    places = list(found.submodule_search_locations or []) if found else []
-    file = Path(places[0], "datasets", *path) if places else None
+    package = importlib.util.find_spec("sklearn")
+    folders = list(package.submodule_search_locations or []) if package else []
+    file = Path(folders[0], "datasets", *path) if folders else None
     if file is None or not file.is_file():
         raise SeparatrixError(
-            f"scikit-learn's {path[-1]} is missing; install scikit-learn again, or fetch data with `separatrix data get`"
+            f"scikit-learn's {path[-1]} is missing; install scikit-learn again, or fetch data "
+            "with `separatrix data get`"
         )
     return file
 
 
 def embedded_digits() -> dict[str, np.ndarray]:
-    """The 8x8 digits; their grey levels 0 to 16 are spread over 0 to 255.
+    """The 8x8 digits, with grey levels 0 to 16 scaled to 0 to 255.
 
     >>> embedded_digits()["train_x"].shape
     (1297, 8, 8)
@@ -78,15 +83,15 @@ def embedded_photographs() -> dict[str, np.ndarray]:
         pieces = [_pieces(image[:, columns]) for image in images]
         out[f"{split}_x"] = np.concatenate(pieces)
         out[f"{split}_y"] = np.repeat(
-            np.arange(len(pieces), dtype=np.uint8), [len(each) for each in pieces]
+            np.arange(len(pieces), dtype=np.uint8), [len(part) for part in pieces]
         )
     return out
 
 
 def _pieces(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "pieces 32 32 3"]:
-    seen = np.lib.stride_tricks.sliding_window_view(image, (PIECE, PIECE), axis=(0, 1))[
-        ::PACE, ::PACE
+    windows = np.lib.stride_tricks.sliding_window_view(image, (PIECE, PIECE), axis=(0, 1))[
+        ::STEP, ::STEP
     ]
     return np.ascontiguousarray(
-        seen.transpose(0, 1, 3, 4, 2).reshape(-1, PIECE, PIECE, image.shape[2])
+        windows.transpose(0, 1, 3, 4, 2).reshape(-1, PIECE, PIECE, image.shape[2])
     )

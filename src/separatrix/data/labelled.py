@@ -74,11 +74,23 @@ def as_labelled(
     shape: tuple[int, ...] | None = None,
     max_bytes: int | None = None,
 ) -> Labelled:
-    """Arrays, or any iterable of (x, y) pairs, as checked data.
+    """Check arrays, or an iterable of (x, y) pairs, and return them as labelled data.
 
-    `x` is (rows, features), (rows, length, channels), (rows, height, width) or (rows, height,
-    width, channels); `kind` and `shape` say what its axes mean where that is not clear, `task` what
-    the labels are. Pairs may hold at most `max_bytes` (as `read_labelled`).
+    Args:
+        x: Inputs of shape (rows, features), (rows, length, channels), (rows, height, width) or
+            (rows, height, width, channels); a data frame; or an iterable of (x, y) pairs.
+        y: The labels, one per row; None if `x` is an iterable of pairs.
+        name: The name of the data, for messages.
+        task: `classification`, `regression`, or `auto` to infer it from the labels.
+        kind: `image`, `signal`, `tabular`, or `auto` to infer it from the shape.
+        shape: The shape of one row, if the rows are flattened.
+        max_bytes: The most memory that pairs may take (see `read_labelled`).
+
+    Returns:
+        The data, with notes on what was guessed and what is unusual.
+
+    Raises:
+        SeparatrixError: If the data are not usable.
 
     >>> as_labelled(np.random.default_rng(0).random((40, 8, 8)), ["a", "b"] * 20)
     Labelled(name='arrays', kind='image', rows=40, shape=(8, 8, 1), classes=2)
@@ -95,8 +107,8 @@ def as_labelled(
     if y is None:
         inputs, labels = _stacked(x, name, byte_limit(max_bytes))
     else:
-        found = getattr(x, "columns", None)  # of a data frame
-        columns = tuple(map(str, found)) if found is not None else ()
+        names = getattr(x, "columns", None)  # of a data frame
+        columns = tuple(map(str, names)) if names is not None else ()
         inputs, labels = _array(x, name, "inputs"), _array(y, name, "labels")
     return build(name, RawData(inputs, labels, columns=columns), task, kind, shape)
 
@@ -106,7 +118,7 @@ def _array(values: Any, name: str, what: str) -> np.ndarray:
         return values
     try:
         return np.asarray(values)
-    except Exception:  # rows of different lengths, or a class of the user that is no array
+    except Exception:  # rows of different lengths, or an unknown class of the user
         raise SeparatrixError(
             f"the {what} of {printable(name)} do not make an array; all rows need the same shape"
         ) from None
@@ -126,7 +138,8 @@ def _stacked(pairs: Iterable[Any], name: str, limit: int) -> tuple[np.ndarray, n
         x = _array(x, name, "inputs")
         if xs and x.shape != xs[0].shape:
             raise SeparatrixError(
-                f"row {row} of {printable(name)} has the shape {x.shape} and not {xs[0].shape}, that of the first"
+                f"row {row} of {printable(name)} has the shape {x.shape} and not {xs[0].shape}, "
+                "that of the first"
             )
         total += x.nbytes
         check_size(name, total, limit)
@@ -146,15 +159,27 @@ def read_labelled(
     kind: KindOption = "auto",
     max_bytes: int | None = None,
 ) -> Labelled:
-    """Labelled data from a file, a folder, or by name.
+    """Read labelled data from a file, a folder, or by name.
 
-    Files are .npz (arrays x and y), .npy (x.npy beside y.npy; memory-mapped), .csv, .tsv and
-    .parquet (a column of labels, called `label` or as usual, else the last; all others numbers) and
-    idx; a folder has a subfolder of PNG or JPEG pictures for each class, or arrays. Names are those
-    of `NAMED`; a file or folder that is called like one comes first. `task` says whether labels are
-    classes, `shape` and `kind` what one row is. What a file becomes in memory is bounded by
-    `max_bytes`, by SEPARATRIX_MAX_BYTES, or by 4 GiB; a memory map is not. Nothing is unpickled.
-    All that can be wrong with a file is one sentence, a `SeparatrixError`.
+    Files are .npz (arrays x and y), .npy (x.npy beside y.npy; memory-mapped), idx, and .csv, .tsv
+    and .parquet (one column of labels; all others numbers). A folder has either arrays or one
+    subfolder of PNG or JPEG pictures per class. Nothing is unpickled.
+
+    Args:
+        path: A file, a folder, or a name of `NAMED`. Files and folders take precedence over names.
+        label: The array, file or column of the labels; None for the usual names or, in a table, the
+            last column.
+        task: `classification`, `regression`, or `auto` to infer it from the labels.
+        shape: The shape of one row, if the rows are flattened.
+        kind: `image`, `signal`, `tabular`, or `auto` to infer it from the shape.
+        max_bytes: The most memory that a file may take; None for SEPARATRIX_MAX_BYTES, or 4 GiB. A
+            memory map has no limit.
+
+    Returns:
+        The data, with notes on what was guessed and what is unusual.
+
+    Raises:
+        SeparatrixError: If the file does not exist, cannot be read, or its data are not usable.
 
     >>> read_labelled("digits")
     Labelled(name='digits', kind='image', rows=1797, shape=(8, 8, 1), classes=10)
@@ -168,20 +193,16 @@ def read_labelled(
         raise ParameterError("read_labelled", "label", "a name", label)
     try:
         place = Path(path).expanduser()
-        there = os.path.lexists(place)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # not a path, a NUL inside, a home that is not there
+        exists = os.path.lexists(place)
+    # Not a path, a NUL character, or an unknown home folder.
+    except (TypeError, ValueError, RuntimeError):
         raise ParameterError(
             "read_labelled", "path", "a path or the name of a data set", path
         ) from None
     name = place.name or str(path)
-    if not there or not str(path):
-        if (
-            not isinstance(path, str) or place.suffix or place.name != path
-        ):  # which no name of a data set has
+    if not exists or not str(path):
+        # No name of a data set has a suffix or a folder.
+        if not isinstance(path, str) or place.suffix or place.name != path:
             raise SeparatrixError(f"there is no file or folder {printable(str(path))}")
         name, raw = path, read_named(path)
     elif place.is_dir():
@@ -216,23 +237,26 @@ def _file(place: Path, limit: int, label: str | None) -> RawData:
         return READERS[ending](place, limit, label)
     if ending in PICKLES:
         raise SeparatrixError(
-            f"{printable(place)} is made of pickles, which can run code and are not read; save arrays x and y with numpy.savez"
+            f"{printable(place)} is made of pickles, which can run code and are not read; save "
+            "arrays x and y with numpy.savez"
         )
     known = ", ".join((*READERS, ".csv.gz", "idx"))
     raise SeparatrixError(
-        f"{printable(place)} is of no form that can be read; known are {known}, and folders of pictures"
+        f"{printable(place)} is of no form that can be read; known are {known}, and folders of "
+        "pictures"
     )
 
 
 def read_named(name: str) -> RawData:
-    """A data set by its name, training and test rows together; those of the catalogue must have
-    been fetched.
+    """A data set by its name, with training and test rows together; data sets of the catalogue must
+    have been downloaded.
 
     >>> read_named("digits").inputs.shape, read_named("wine").inputs.shape
     ((1797, 8, 8), (178, 13))
     >>> read_named("irsi")
     Traceback (most recent call last):
-    separatrix.errors.UnknownNameError: there is no file, folder or data set `irsi`; did you mean `iris`?
+    separatrix.errors.UnknownNameError: there is no file, folder or data set `irsi`; did you mean
+        `iris`?
     """
     if name in _IMAGES:
         source, classes = _IMAGES[name]
@@ -258,11 +282,12 @@ def read_named(name: str) -> RawData:
 
 
 def check_asked(owner: str, task: str, kind: str) -> None:
-    """Refuse a task or kind that there is not.
+    """Raise an error for an unknown task or kind.
 
     >>> check_asked("as_labelled", "ranking", "auto")
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `task` of as_labelled must be one of 'auto', 'classification', 'regression', got 'ranking'
+    separatrix.errors.ParameterError: the `task` of as_labelled must be one of 'auto',
+        'classification', 'regression', got 'ranking'
     """
     check_choice(owner, "task", task, ("auto", "classification", "regression"))
     check_choice(owner, "kind", kind, ("auto", "image", "signal", "tabular"))

@@ -1,6 +1,4 @@
-"""Labelled rows as one value, and the ways to take rows out of it without ever holding all of them
-as floating point.
-"""
+"""Labelled rows as one value, and batches and moments of them in bounded memory."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,20 +13,26 @@ from separatrix.notes import Note
 Kind = Literal["image", "signal", "tabular"]
 KindOption = Literal["auto", "image", "signal", "tabular"]
 TaskOption = Literal["auto", "classification", "regression"]
-CHUNK = 1 << 22  # bytes of inputs that are looked at together
+CHUNK = 1 << 22  # bytes of inputs that are processed at a time
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Labelled:
-    """Rows with a label each, checked.
+    """Rows of data with one label per row, checked. `as_labelled` and `read_labelled` build it.
 
-    `inputs` is (rows, height, width, channels) for images, (rows, length, channels) for signals,
-    and (rows, columns, 1) for tables, whose columns are called `columns` where they have names. It
-    is uint8 or float32; a memory map keeps the type of its file. `labels` are the numbers of
-    `classes` (int32), or numbers (float32) in a regression, which has no classes. Rows with the
-    same inputs have the same number in `duplicate_groups`, that of the first of them: a fair split
-    keeps them on one side. `digest` is the identity of inputs and labels, whatever file they came
-    in.
+    Args:
+        name: The name of the data, for messages.
+        inputs: (rows, height, width, channels) for images, (rows, length, channels) for signals,
+            (rows, columns, 1) for tables; uint8 or float32, or the type of the file if it is a
+            memory map.
+        labels: Indices into `classes` (int32), or numbers (float32) in a regression.
+        classes: The names of the classes; empty in a regression.
+        kind: `image`, `signal` or `tabular`.
+        notes: Remarks on the data.
+        duplicate_groups: For each row, the index of the first row with the same inputs. A fair
+            split has each group on one side.
+        digest: The identity of inputs and labels, independent of the file format.
+        columns: The names of a table's columns, if they have names.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120.0).reshape(30, 4), ["cat", "dog", "cat"] * 10)
@@ -50,12 +54,12 @@ class Labelled:
 
     @property
     def task(self) -> Literal["classification", "regression"]:
-        """What is to be learnt: classes, or numbers."""
+        """`classification` or `regression`."""
         return "classification" if self.classes else "regression"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one row; the last axis are channels."""
+        """The shape of one row, with channels last."""
         return self.inputs.shape[1:]
 
     def __len__(self) -> int:
@@ -63,17 +67,15 @@ class Labelled:
 
     def __repr__(self) -> str:
         last = f", classes={len(self.classes)}" if self.classes else ", regression"
-        return f"Labelled(name={self.name!r}, kind={self.kind!r}, rows={len(self)}, shape={self.shape}{last})"
+        return (
+            f"Labelled(name={self.name!r}, kind={self.kind!r}, rows={len(self)}, "
+            f"shape={self.shape}{last})"
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RawData:
-    """What a reader found, before anything is checked: inputs, labels, and what it has to say about
-    them.
-
-    >>> RawData(np.zeros((2, 3)), np.zeros(2)).kind
-    'auto'
-    """
+    """Inputs and labels as a reader returns them, before any check, with its remarks on them."""
 
     inputs: np.ndarray
     labels: np.ndarray
@@ -84,7 +86,7 @@ class RawData:
 
 
 def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:
-    """How many rows are looked at together.
+    """The number of rows that are processed at a time.
 
     >>> chunk_rows(np.zeros((10, 1024), np.float32))
     1024
@@ -113,7 +115,7 @@ def _checked(
 def _gathered(
     inputs: Num[np.ndarray, "rows ..."], chosen: Int[np.ndarray, " chosen"]
 ) -> Num[np.ndarray, "chosen ..."]:
-    """Rows in the order asked for, read in the order of the file, which a disk prefers."""
+    """The chosen rows; they are read in the order of the file, which is faster."""
     order = np.argsort(chosen, kind="stable")
     rows = inputs[chosen[order]]
     out = np.empty(rows.shape, rows.dtype)
@@ -127,11 +129,16 @@ def batches(
     size: int,
     standard: tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]] | None = None,
 ) -> Iterator[tuple[Float32[np.ndarray, "batch ..."], Num[np.ndarray, " batch"]]]:
-    """The rows `indices` (all where None) in this order, `size` at a time, as float32, each with
-    its labels; the last batch may be smaller.
+    """Iterate over batches of inputs (float32) and labels.
 
-    Only the rows of one batch are in memory. `standard` is what `moments` gives: its mean is
-    subtracted and its scale divided out.
+    Only the rows of one batch are in memory at a time.
+
+    Args:
+        labelled: The data.
+        indices: The rows, in this order; None for all rows.
+        size: The number of rows per batch; the last batch may be smaller.
+        standard: The mean and the scale that `moments` returns, to standardise inputs; None to
+            leave them as they are.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
@@ -140,9 +147,8 @@ def batches(
     """
     check_integer("batches", "size", size, low=1)
     chosen = _checked(labelled, indices)
-    return _batches(
-        labelled, chosen, size, standard
-    )  # checked at the call, not when the first batch is taken
+    # A second function: a generator would check its arguments only at the first batch.
+    return _batches(labelled, chosen, size, standard)
 
 
 def _batches(labelled, chosen, size, standard):
@@ -157,11 +163,15 @@ def _batches(labelled, chosen, size, standard):
 def moments(
     labelled: Labelled, indices: Int[np.ndarray, " chosen"] | None = None
 ) -> tuple[Float32[np.ndarray, "..."], Float32[np.ndarray, "..."]]:
-    """Mean and standard deviation over the rows `indices` (all where None): of each channel of
-    images and signals, each column of a table.
+    """Mean and standard deviation of each channel of images and signals, or of each column of a
+    table, computed in chunks.
 
-    They are computed in chunks, and subtract from and divide rows as they are. What does not vary
-    has the scale 1.
+    Args:
+        labelled: The data.
+        indices: The rows; None for all rows.
+
+    Returns:
+        Two arrays that broadcast over rows. The scale of constant channels or columns is 1.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120).reshape(30, 4), np.arange(30) % 3)
@@ -190,12 +200,10 @@ def moments(
         mean += shift * (len(part) / total)
         count = total
     mean, variance = mean.reshape(labelled.shape), squares.reshape(labelled.shape) / count
-    if (
-        labelled.kind != "tabular"
-    ):  # the places of an image or signal share the moments of their channel
+    if labelled.kind != "tabular":  # all positions of an image or signal share the moments
         axes = tuple(range(mean.ndim - 1))
         mean, variance = mean.mean(axes), variance.mean(axes) + mean.var(axes)
     spread = np.sqrt(variance)
-    # A spread at the level of rounding is none: dividing by it would blow up rounding.
+    # A spread at the level of rounding counts as none: dividing by it would amplify rounding.
     flat = spread <= 1e-7 * np.maximum(np.abs(mean), 1e-30)
     return mean.astype(np.float32), np.where(flat, 1.0, spread).astype(np.float32)

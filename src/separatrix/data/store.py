@@ -1,4 +1,4 @@
-"""The cache of data sets: plain .npy files with a small JSON beside them, checked when read."""
+"""The store of downloaded data sets: plain .npy files with a small JSON file, checked when read."""
 
 import dataclasses
 import functools
@@ -19,7 +19,7 @@ from separatrix.files import data_folder, explain_os_errors, write_synced
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class DataSet:
-    """Images and class numbers, for training and for testing, as arrays of bytes; `digest` is their
+    """Images and class numbers for training and for testing, as arrays of bytes; `digest` is their
     identity.
 
     >>> load("embedded-digits")
@@ -35,7 +35,7 @@ class DataSet:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.train_y.max()) + 1
 
     def __repr__(self) -> str:
@@ -48,16 +48,17 @@ def checksum(array: np.ndarray) -> str:
     >>> checksum(np.zeros(0, np.uint8))[:8]
     'e3b0c442'
     """
-    plain: Any = np.ascontiguousarray(array)  # whose buffer is read without a copy
+    plain: Any = np.ascontiguousarray(array)  # its buffer is read without a copy
     return hashlib.sha256(memoryview(plain).cast("B") if array.size else b"").hexdigest()
 
 
 def check_arrays(entry: Entry, arrays: dict[str, np.ndarray], where: str) -> None:
-    """Refuse arrays that are not the data set's, in one sentence.
+    """Raise an error unless the arrays are those of the data set.
 
     >>> check_arrays(CATALOGUE["mnist"], {part: np.zeros(3, np.uint8) for part in PARTS}, "here")
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: here does not hold mnist: its train_x has shape (3,) and not (60000, 28, 28); nothing was kept
+    separatrix.errors.SeparatrixError: here does not hold mnist: its train_x has shape (3,) and not
+        (60000, 28, 28); nothing was kept
     """
     for part in PARTS:
         array = arrays[part]
@@ -65,21 +66,22 @@ def check_arrays(entry: Entry, arrays: dict[str, np.ndarray], where: str) -> Non
             kind = "" if array.dtype == np.uint8 else f" of {array.dtype}"
             wanted = entry.shapes[part]
             raise SeparatrixError(
-                f"{where} does not hold {entry.name}: its {part} has shape {array.shape}{kind} and not {wanted}; nothing was kept"
+                f"{where} does not hold {entry.name}: its {part} has shape {array.shape}{kind} and "
+                f"not {wanted}; nothing was kept"
             )
-        found = checksum(array)
-        if found != entry.sums[part]:
-            other = next((e.name for e in CATALOGUE.values() if found in e.sums.values()), None)
+        digest = checksum(array)
+        if digest != entry.sums[part]:
+            other = next((e.name for e in CATALOGUE.values() if digest in e.sums.values()), None)
             why = (
                 f"its {part} is that of {other}"
                 if other
-                else f"the SHA-256 of its {part} is {found[:12]}… and not {entry.sums[part][:12]}…"
+                else f"the SHA-256 of its {part} is {digest[:12]}… and not {entry.sums[part][:12]}…"
             )
             raise SeparatrixError(f"{where} does not hold {entry.name}: {why}; nothing was kept")
 
 
-def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
-    """Check four arrays and put them into the cache, whole or not at all."""
+def save(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
+    """Check four arrays and add them to the store, all or none of them."""
     check_arrays(entry, arrays, origin)
     folder = data_folder()
     target, fresh = folder / entry.name, folder / f".{entry.name}-{os.getpid()}"
@@ -103,7 +105,7 @@ def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
                 )
             text = json.dumps(about, indent=1) + "\n"
             write_synced(fresh / "about.json", lambda path: path.write_text(text, "utf-8"))
-            if target.exists():  # a damaged one: sound ones are not fetched again
+            if target.exists():  # it is damaged: a valid copy is not downloaded again
                 old = folder / f".{entry.name}-old-{os.getpid()}"
                 target.rename(old)
                 fresh.rename(target)
@@ -115,20 +117,14 @@ def keep(entry: Entry, arrays: dict[str, np.ndarray], origin: str) -> Path:
     return target
 
 
-def kept(entry: Entry) -> DataSet | None:
-    """The data set in the cache, memory-mapped and checked; None where it is absent.
+def open_stored(entry: Entry) -> DataSet | None:
+    """The data set in the store, memory-mapped and checked; None if it is absent.
 
-    >>> kept(dataclasses.replace(CATALOGUE["mnist"], name="no-such-data")) is None
+    >>> open_stored(dataclasses.replace(CATALOGUE["mnist"], name="no-such-data")) is None
     True
     """
-    return _kept(entry.name, entry.digest, str(data_folder()))
-
-
-def _kept(name: str, digest: str, folder: str) -> DataSet | None:
-    place = Path(folder) / name
-    if not place.is_dir():
-        return None
-    return _opened(name, digest, str(place))
+    folder = data_folder() / entry.name
+    return _opened(entry.name, entry.digest, str(folder)) if folder.is_dir() else None
 
 
 @functools.lru_cache(maxsize=8)
@@ -167,7 +163,11 @@ def _embedded(name: str) -> DataSet:
 
 
 def load(name: str) -> DataSet:
-    """A data set by name: from the cache, or one of the embedded ones.
+    """Load a data set by name, from the store or from the embedded ones.
+
+    Raises:
+        UnknownNameError: If there is no data set of this name.
+        SeparatrixError: If the data set has not been downloaded.
 
     >>> load("embedded-digits").train_y[:3].tolist()
     [0, 1, 2]
@@ -179,17 +179,16 @@ def load(name: str) -> DataSet:
         return _embedded(name)
     if name not in CATALOGUE:
         raise UnknownNameError("data set", name, (*CATALOGUE, *EMBEDDED))
-    found = kept(CATALOGUE[name])
-    if found is None:
+    data = open_stored(CATALOGUE[name])
+    if data is None:
         raise SeparatrixError(
             f"{name} is not in the data folder; fetch it with `separatrix data get {name}`"
         )
-    return found
+    return data
 
 
 def available() -> list[str]:
-    """The names of the data sets that can be loaded now (a cached one is checked when it is
-    loaded).
+    """The names of the data sets that can be loaded now (the contents are checked on loading).
 
     >>> set(EMBEDDED) <= set(available())
     True
@@ -201,20 +200,20 @@ def available() -> list[str]:
 
 
 def pinned(name: str) -> str:
-    """A data set's name with the beginning of its digest, as it stands in the identity of a task.
+    """The name of a data set with the beginning of its digest, which is part of a task's identity.
 
     >>> pinned("mnist")
     'mnist@...'
     """
     bare, _, digest = name.partition("@")
     if bare in EMBEDDED:
-        found = _embedded(bare).digest
+        known = _embedded(bare).digest
     elif bare in CATALOGUE:
-        found = CATALOGUE[bare].digest
+        known = CATALOGUE[bare].digest
     else:
         raise UnknownNameError("data set", bare, (*CATALOGUE, *EMBEDDED))
-    if digest and not found.startswith(digest):
+    if digest and not known.startswith(digest):
         raise SeparatrixError(
-            f"the data set {name} is not the one that this version knows, {bare}@{found[:12]}"
+            f"the data set {name} is not the one that this version knows, {bare}@{known[:12]}"
         )
-    return f"{bare}@{found[:12]}"
+    return f"{bare}@{known[:12]}"

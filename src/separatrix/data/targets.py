@@ -1,4 +1,4 @@
-"""Labels: from whatever stands in a column or array to class numbers or to numbers."""
+"""Labels: from the values of a column or array to class numbers, or to numbers for a regression."""
 
 import numbers
 
@@ -11,28 +11,28 @@ from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
 MOST_CLASSES = 1000
-WHOLE_FLOATS = 20  # so many different whole numbers written as floating point are taken for classes
-ROWS_A_CLASS = 5  # integers with fewer rows a value than this are taken for numbers, not classes
-RARE = 5  # a class with fewer rows is named in a note
-UNEVEN = 5.0  # so are classes of which the largest is this many times the smallest
+WHOLE_FLOATS = 20  # up to this many different whole floats are taken for classes
+ROWS_A_CLASS = 5  # integers with fewer rows per value are taken for numbers, not classes
+RARE = 5  # a note names a class with fewer rows
+UNEVEN = 5.0  # a note names classes of which the largest is this many times the smallest
 
-Found = tuple[
+Interpreted = tuple[
     Int32[np.ndarray, " rows"] | Float32[np.ndarray, " rows"], tuple[str, ...], tuple[Note, ...]
 ]
 
 
-def understood(name: str, y: np.ndarray, task: TaskOption = "auto") -> Found:
-    """Labels as class numbers with the classes' names, or as numbers without; and notes.
+def interpret_labels(name: str, y: np.ndarray, task: TaskOption = "auto") -> Interpreted:
+    """Class numbers and the names of the classes, or numbers and no names; and notes.
 
-    Text and truth values are classes. So are two different numbers, at most 20 different whole ones
-    written as floating point, and integers with at least five rows a value; other numbers make a
-    regression. `task` overrules this.
+    Text and truth values are classes. So are numbers with two different values, floats with at most
+    20 different whole values, and integers with at least five rows per value. Other numbers make a
+    regression. `task` overrides these rules.
 
-    >>> understood("a", np.array(["b", "a", "b", "a"]))[:2]
+    >>> interpret_labels("a", np.array(["b", "a", "b", "a"]))[:2]
     (array([1, 0, 1, 0], dtype=int32), ('a', 'b'))
-    >>> understood("a", np.array([1.5, 2.5, 3.5]))[1]
+    >>> interpret_labels("a", np.array([1.5, 2.5, 3.5]))[1]
     ()
-    >>> understood("a", np.array([7, 7, 7]))
+    >>> interpret_labels("a", np.array([7, 7, 7]))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: all 3 labels of a are 7; there is nothing to learn
     """
@@ -43,7 +43,8 @@ def understood(name: str, y: np.ndarray, task: TaskOption = "auto") -> Found:
     values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(values) < 2:
         raise SeparatrixError(
-            f"all {len(y)} labels of {printable(name)} are {printable(_called(values[0]))}; there is nothing to learn"
+            f"all {len(y)} labels of {printable(name)} are {printable(_called(values[0]))}; there "
+            "is nothing to learn"
         )
     if task == "classification" or (task == "auto" and _classes(y, values)):
         note = (
@@ -53,17 +54,22 @@ def understood(name: str, y: np.ndarray, task: TaskOption = "auto") -> Found:
         )
         return _classified(name, values, inverse, counts, (*notes, *note))
     if task == "auto" and y.dtype.kind in "iu":
-        words = f"the labels are {len(values)} different whole numbers and are taken for amounts; say task=classification if they are classes"
+        words = (
+            f"the labels are {len(values)} different whole numbers and are taken for amounts; say "
+            "task=classification if they are classes"
+        )
         notes = (*notes, Note("task-guessed", "info", words))
     with np.errstate(over="ignore", invalid="ignore"):
         out = y.astype(np.float32)
     if not np.isfinite(out).all():
         raise SeparatrixError(
-            f"the labels of {printable(name)} reach {np.abs(y).max():.3g}, beyond what float32 holds; rescale them"
+            f"the labels of {printable(name)} reach {np.abs(y).max():.3g}, beyond what float32 "
+            "holds; rescale them"
         )
     if out.min() == out.max():
         raise SeparatrixError(
-            f"all labels of {printable(name)} are {out[0]:g} to the precision of float32; subtract their mean"
+            f"all labels of {printable(name)} are {out[0]:g} to the precision of float32; "
+            "subtract their mean"
         )
     return out, (), notes
 
@@ -72,23 +78,25 @@ def _plain(name: str, y: np.ndarray) -> np.ndarray:
     """Text as str, everything else as plain numbers."""
     if y.dtype.kind == "O":
         flat = y.reshape(-1).tolist()
-        if all(isinstance(each, str) for each in flat):
-            return np.array([encodable(each) for each in flat], np.str_).reshape(y.shape)
-        if all(isinstance(each, numbers.Real) for each in flat):
+        if all(isinstance(label, str) for label in flat):
+            return np.array([encodable(label) for label in flat], np.str_).reshape(y.shape)
+        if all(isinstance(label, numbers.Real) for label in flat):
             try:
-                return np.array([float(each) for each in flat]).reshape(y.shape)
+                return np.array([float(label) for label in flat]).reshape(y.shape)
             except OverflowError:
                 raise SeparatrixError(
-                    f"the labels of {printable(name)} hold a number beyond floating point; rescale them"
+                    f"the labels of {printable(name)} hold a number beyond floating point; "
+                    "rescale them"
                 ) from None
-        missing = sum(each is None for each in flat)
+        missing = sum(label is None for label in flat)
         if missing:
             raise SeparatrixError(
                 f"{missing} labels of {printable(name)} are missing; remove these rows"
             )
-        sorts = " and ".join(sorted({type(each).__name__ for each in flat})[:3])
+        sorts = " and ".join(sorted({type(label).__name__ for label in flat})[:3])
         raise SeparatrixError(
-            f"the labels of {printable(name)} must be all text or all numbers, but are {printable(sorts)}"
+            f"the labels of {printable(name)} must be all text or all numbers, but are "
+            f"{printable(sorts)}"
         )
     if y.dtype.kind == "S":
         return np.char.decode(y, "utf-8", "backslashreplace")
@@ -102,7 +110,8 @@ def _plain(name: str, y: np.ndarray) -> np.ndarray:
         return y
     if y.dtype.kind not in "buif":
         raise SeparatrixError(
-            f"the labels of {printable(name)} must be text or numbers, but are of type {printable(str(y.dtype))}"
+            f"the labels of {printable(name)} must be text or numbers, but are of type "
+            f"{printable(str(y.dtype))}"
         )
     return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
 
@@ -122,7 +131,8 @@ def _flat(name: str, y: np.ndarray, task: TaskOption) -> tuple[np.ndarray, tuple
             )
             return hot.argmax(1), (note,)
     raise SeparatrixError(
-        f"the labels of {printable(name)} must be one a row, but have the shape {' × '.join(map(str, y.shape)) or '()'}"
+        f"the labels of {printable(name)} must be one a row, but have the shape "
+        f"{' × '.join(map(str, y.shape)) or '()'}"
     )
 
 
@@ -135,7 +145,8 @@ def _refuse_missing(name: str, y: np.ndarray) -> None:
         return
     if missing.any():
         raise SeparatrixError(
-            f"{int(missing.sum())} labels of {printable(name)} are missing or infinite, the first in row {int(missing.argmax())}; remove these rows"
+            f"{int(missing.sum())} labels of {printable(name)} are missing or infinite, the first "
+            f"in row {int(missing.argmax())}; remove these rows"
         )
 
 
@@ -144,7 +155,8 @@ def _numeric(name: str, y: np.ndarray) -> np.ndarray:
         out = y.astype(np.float64)
     except ValueError:
         raise SeparatrixError(
-            f"the labels of {printable(name)} are text, which a regression cannot use; say task=classification"
+            f"the labels of {printable(name)} are text, which a regression cannot use; say "
+            "task=classification"
         ) from None
     _refuse_missing(name, out)
     return out
@@ -160,7 +172,10 @@ def _classes(y: np.ndarray, values: np.ndarray) -> bool:
 
 
 def _guessed(count: int) -> tuple[Note, ...]:
-    words = f"the labels are {count} different whole numbers and are taken for classes; say task=regression if they are amounts"
+    words = (
+        f"the labels are {count} different whole numbers and are taken for classes; say "
+        "task=regression if they are amounts"
+    )
     return (Note("task-guessed", "info", words),)
 
 
@@ -174,8 +189,8 @@ def _called(value: np.generic) -> str:
 
 
 def _order(names: list[str]) -> list[int]:
-    """Class "10" after class "9", where all are whole numbers; else as text."""
-    whole = all(len(each) <= 15 and each.isascii() and each.lstrip("-").isdigit() for each in names)
+    """Sort whole numbers as numbers (class "10" after class "9") and other names as text."""
+    whole = all(len(name) <= 15 and name.isascii() and name.lstrip("-").isdigit() for name in names)
     return sorted(
         range(len(names)),
         key=lambda i: (int(names[i]) if whole and names[i].count("-") <= 1 else 0, names[i]),
@@ -184,17 +199,19 @@ def _order(names: list[str]) -> list[int]:
 
 def _classified(
     name: str, values: np.ndarray, inverse: np.ndarray, counts: np.ndarray, notes: tuple[Note, ...]
-) -> Found:
+) -> Interpreted:
     rows = len(inverse)
     if len(values) > MOST_CLASSES:
         raise SeparatrixError(
-            f"the labels of {printable(name)} name {len(values)} classes, more than the {MOST_CLASSES} allowed; is this a regression?"
+            f"the labels of {printable(name)} name {len(values)} classes, more than the "
+            f"{MOST_CLASSES} allowed; is this a regression?"
         )
     if 2 * len(values) > rows:
         raise SeparatrixError(
-            f"the labels of {printable(name)} name {len(values)} classes in {rows} rows, fewer than two rows a class"
+            f"the labels of {printable(name)} name {len(values)} classes in {rows} rows, fewer "
+            "than two rows a class"
         )
-    names = [_called(each) for each in values]
+    names = [_called(value) for value in values]
     order = _order(names)
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
@@ -212,7 +229,10 @@ def balance(classes: tuple[str, ...], counts: np.ndarray) -> tuple[Note, ...]:
     few = np.flatnonzero(counts < RARE)
     if few.size:
         worst = int(counts.argmin())
-        words = f"{few.size} of {len(classes)} classes have fewer than {RARE} rows (`{printable(classes[worst])}` has {counts[worst]})"
+        words = (
+            f"{few.size} of {len(classes)} classes have fewer than {RARE} rows "
+            f"(`{printable(classes[worst])}` has {counts[worst]})"
+        )
         out.append(
             Note(
                 "rare-class",
@@ -228,7 +248,10 @@ def balance(classes: tuple[str, ...], counts: np.ndarray) -> tuple[Note, ...]:
     if counts.max() >= UNEVEN * counts.min():
         most, least = int(counts.argmax()), int(counts.argmin())
         share = counts[most] / counts.sum()
-        words = f"class `{printable(classes[most])}` has {counts[most]} rows and `{printable(classes[least])}` {counts[least]}"
+        words = (
+            f"class `{printable(classes[most])}` has {counts[most]} rows and "
+            f"`{printable(classes[least])}` {counts[least]}"
+        )
         out.append(
             Note(
                 "imbalanced",

@@ -1,6 +1,6 @@
 """Arrays in .npy, .npz and idx files.
 
-Nothing is unpickled or unpacked to disk, and sizes are checked before memory is taken.
+Nothing is unpickled or unpacked to disk, and sizes are checked before memory is allocated.
 """
 
 import io
@@ -20,15 +20,13 @@ from separatrix.errors import SeparatrixError, UnknownNameError
 
 INPUT_NAMES = ("x", "data", "images", "inputs", "features")
 LABEL_NAMES = ("y", "labels", "label", "targets", "target", "classes")
-PACKINGS = (
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-)  # what NumPy writes; others cannot be unpacked with a bound
+# The compressions that NumPy writes; others cannot be decompressed with a limit.
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 IDX_NAME = re.compile(r"idx\d-ubyte(\.gz)?$|\.idx\d?(\.gz)?$", re.IGNORECASE)
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and type of an .npy stream, which then stands at the first value."""
+    """Shape, order and type of an .npy stream; afterwards it is at the first value."""
     version = np.lib.format.read_magic(stream)
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -50,24 +48,26 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, fortran, dtype
 
 
-def _enough(shape: tuple[int, ...], dtype: np.dtype, there: int) -> None:
-    if math.prod(shape) * dtype.itemsize > there:
+def _check_length(shape: tuple[int, ...], dtype: np.dtype, length: int) -> None:
+    if math.prod(shape) * dtype.itemsize > length:
         raise ValueError(
-            f"it should hold {' x '.join(map(str, shape))} values of {dtype.itemsize} bytes and ends after {there} bytes"
+            f"it should hold {' x '.join(map(str, shape))} values of {dtype.itemsize} bytes and "
+            f"ends after {length} bytes"
         )
 
 
 def read_npy(path: Path, limit: int, mapped: bool = True) -> np.ndarray:
-    """The array of an .npy file, memory-mapped unless small things are asked for.
+    """The array of an .npy file, memory-mapped unless `mapped` is False.
 
     >>> read_npy(Path("no-such-file.npy"), 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: no-such-file.npy cannot be read as an .npy file (No such file or directory)
+    separatrix.errors.SeparatrixError: no-such-file.npy cannot be read as an .npy file (No such file
+        or directory)
     """
     with decoding(path, "an .npy file"), path.open("rb") as file:
         shape, fortran, dtype = _header(file)
         offset = file.tell()
-        _enough(shape, dtype, path.stat().st_size - offset)
+        _check_length(shape, dtype, path.stat().st_size - offset)
         order = "F" if fortran else "C"
         count = math.prod(shape)
         if mapped and count:
@@ -90,42 +90,45 @@ def _text(file: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], order) -> np
 
 
 def _valid_text(array: np.ndarray) -> None:
-    """Refuse text with numbers that no character has, on which Python would stumble later."""
+    """Raise an error for numbers that are no characters."""
     points = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).view(np.uint32)
     if points.size and ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
         raise ValueError("its text is not Unicode")
 
 
 def read_npz(path: Path, limit: int, label: str | None = None) -> RawData:
-    """Inputs and labels of an .npz file, under the usual names, of one split or of two; `label`
-    names the labels' array.
+    """Inputs and labels of an .npz file under the usual names, of one or several splits; `label`
+    names the array of labels.
 
     >>> read_npz(Path("no-such-file.npz"), 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: no-such-file.npz cannot be read as an .npz file (No such file or directory)
+    separatrix.errors.SeparatrixError: no-such-file.npz cannot be read as an .npz file (No such file
+        or directory)
     """
     with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
         members = {
-            each.filename.removesuffix(".npy"): each
-            for each in archive.infolist()
-            if each.filename.endswith(".npy")
+            member.filename.removesuffix(".npy"): member
+            for member in archive.infolist()
+            if member.filename.endswith(".npy")
         }
         pairs = _pairs(path, list(members), label)
         wanted = [members[name] for pair in pairs for name in pair]
-        check_size(path, sum(each.file_size for each in wanted), limit)
-        arrays = {each.filename.removesuffix(".npy"): _member(archive, each) for each in wanted}
+        check_size(path, sum(member.file_size for member in wanted), limit)
+        arrays = {
+            member.filename.removesuffix(".npy"): _member(archive, member) for member in wanted
+        }
     xs, ys = [arrays[x] for x, _ in pairs], [arrays[y] for _, y in pairs]
     return RawData(joined(path, xs), joined(path, ys))
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    if member.compress_type not in PACKINGS:
+    if member.compress_type not in COMPRESSIONS:
         raise ValueError("it is packed in a way that NumPy does not write")
     with archive.open(member) as stream:
         raw = decoders.read_bounded(stream, member.file_size)
     inside = io.BytesIO(raw)
     shape, fortran, dtype = _header(inside)
-    _enough(shape, dtype, len(raw) - inside.tell())
+    _check_length(shape, dtype, len(raw) - inside.tell())
     flat = np.frombuffer(raw, dtype, math.prod(shape), inside.tell())
     if dtype.kind == "U":
         _valid_text(flat)
@@ -145,7 +148,8 @@ def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
         for part in parts
     ):
         raise SeparatrixError(
-            f"the splits of {printable(path)} have different shapes or types: {', '.join(str(part.shape) for part in parts)}"
+            f"the splits of {printable(path)} have different shapes or types: "
+            f"{', '.join(str(part.shape) for part in parts)}"
         )
     return np.concatenate(parts)
 
@@ -159,50 +163,54 @@ def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, s
             raise UnknownNameError(
                 f"array in {printable(path)} called",
                 printable(label),
-                [printable(each) for each in names],
+                [printable(name) for name in names],
             )
         others = [name for name in names if name != label]
         inputs = [name for name in others if name.lower() in INPUT_NAMES] or others
         if len(inputs) == 1:
             return [(inputs[0], label)]
     else:
-        found = [(name, other) for name in names for other in partners(name) if other in names]
-        firsts = dict(reversed(found))  # of several names that labels may have, the first
+        matches = [(name, other) for name in names for other in partners(name) if other in names]
+        firsts = dict(reversed(matches))  # the first of several names of labels
         if len(firsts) == 1 or (
             firsts and all(re.search(r"train|test|val", x.lower()) for x in firsts)
         ):
             return [(x, firsts[x]) for x in names if x in firsts]
-    listed = ", ".join(f"`{printable(each)}`" for each in sorted(names)[:8])
+    listed = ", ".join(f"`{printable(name)}`" for name in sorted(names)[:8])
     raise SeparatrixError(
-        f"it is not clear which arrays of {printable(path)} are inputs and labels ({listed}); call them x and y"
+        f"it is not clear which arrays of {printable(path)} are inputs and labels ({listed}); "
+        "call them x and y"
     )
 
 
 def partners(stem: str) -> list[str]:
-    """What the labels may be called that belong to inputs called `stem`.
+    """The possible names of the labels that belong to inputs called `stem`.
 
-    >>> partners("x_train")[:2], "t10k-labels-idx1-ubyte" in partners("t10k-images-idx3-ubyte"), partners("weights")
-    (['y_train', 'Y_train'], True, [])
+    >>> partners("x_train")[:2], partners("weights")
+    (['y_train', 'Y_train'], [])
+    >>> "t10k-labels-idx1-ubyte" in partners("t10k-images-idx3-ubyte")
+    True
     """
     words = re.split(r"([^A-Za-z]+)", stem)
     out = []
     for at, word in enumerate(words):
         if word.lower() in INPUT_NAMES:
             for other in LABEL_NAMES if word.lower() == "x" else (*LABEL_NAMES[1:], LABEL_NAMES[0]):
-                for spelt in (other, other.upper() if len(other) == 1 else other.capitalize()):
-                    made = "".join((*words[:at], spelt, *words[at + 1 :]))
-                    out += [re.sub(r"idx\d", "idx1", made), made] if "idx" in made else [made]
+                for variant in (other, other.upper() if len(other) == 1 else other.capitalize()):
+                    name = "".join((*words[:at], variant, *words[at + 1 :]))
+                    out += [re.sub(r"idx\d", "idx1", name), name] if "idx" in name else [name]
     return out
 
 
 def partner_file(path: Path, label: str | None = None) -> Path:
-    """The file of labels that stands beside a file of inputs.
+    """The file of labels in the folder of a file of inputs.
 
     >>> partner_file(Path("nowhere/x.npy"))
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the same folder
+    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the
+        same folder
     """
-    ending = "".join(each for each in (path.suffix,) if each in (".npy", ".gz"))
+    ending = path.suffix if path.suffix in (".npy", ".gz") else ""
     if label is not None:
         for name in (label, f"{label}{ending}"):
             if (path.parent / name).is_file():
@@ -218,10 +226,12 @@ def partner_file(path: Path, label: str | None = None) -> Path:
                 return path.parent / f"{name}{last}"
     if not names:
         raise SeparatrixError(
-            f"there are no labels for {printable(path)}; call the files x{path.suffix} and y{path.suffix}, or name the labels' file"
+            f"there are no labels for {printable(path)}; call the files x{path.suffix} and "
+            f"y{path.suffix}, or name the labels' file"
         )
     raise SeparatrixError(
-        f"there are no labels beside {printable(path)}; put them into {printable(names[0] + ending)} in the same folder"
+        f"there are no labels beside {printable(path)}; put them into "
+        f"{printable(names[0] + ending)} in the same folder"
     )
 
 
@@ -230,7 +240,8 @@ def read_npy_pair(path: Path, limit: int, label: str | None = None) -> RawData:
 
     >>> read_npy_pair(Path("nowhere/x.npy"), 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the same folder
+    separatrix.errors.SeparatrixError: there are no labels beside x.npy; put them into y.npy in the
+        same folder
     """
     beside = partner_file(path, label)
     return RawData(read_npy(path, limit), read_npy(beside, limit, mapped=False))
@@ -241,7 +252,8 @@ def read_idx_pair(path: Path, limit: int, label: str | None = None) -> RawData:
 
     >>> read_idx_pair(Path("nowhere/train-images-idx3-ubyte"), 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: there are no labels beside train-images-idx3-ubyte; put them into train-labels-idx1-ubyte in the same folder
+    separatrix.errors.SeparatrixError: there are no labels beside train-images-idx3-ubyte; put them
+        into train-labels-idx1-ubyte in the same folder
     """
     beside = partner_file(path, label)
     return RawData(
@@ -256,25 +268,25 @@ def _idx(path: Path, limit: int) -> np.ndarray:
 
 
 def find_arrays(folder: Path, limit: int, label: str | None = None) -> RawData | None:
-    """The arrays of a folder, in .npy or idx files of the usual names; None where there are none."""
-    files = sorted(each for each in folder.iterdir() if each.is_file())
-    inputs = [each for each in files if each.suffix == ".npy" and partners(each.stem)]
+    """The arrays of a folder, in .npy or idx files of the usual names; None if there are none."""
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    inputs = [file for file in files if file.suffix == ".npy" and partners(file.stem)]
     if inputs:
         if len(inputs) > 1:
-            names = ", ".join(printable(each) for each in inputs[:4])
+            names = ", ".join(printable(file) for file in inputs[:4])
             raise SeparatrixError(
                 f"{printable(folder)} holds several files of inputs ({names}); name the one to read"
             )
         return read_npy_pair(inputs[0], limit, label)
     stems = (IDX_FILES["train_x"], IDX_FILES["test_x"])
-    there = [
-        each for each in files if each.name.removesuffix(".gz").replace(".idx", "-idx") in stems
+    images = [
+        file for file in files if file.name.removesuffix(".gz").replace(".idx", "-idx") in stems
     ]
-    if not there:
+    if not images:
         return None
-    parts = [read_idx_pair(each, limit, label) for each in there]
+    parts = [read_idx_pair(file, limit, label) for file in images]
     return RawData(
-        joined(folder, [each.inputs for each in parts]),
-        joined(folder, [each.labels for each in parts]),
+        joined(folder, [part.inputs for part in parts]),
+        joined(folder, [part.labels for part in parts]),
         kind="image",
     )

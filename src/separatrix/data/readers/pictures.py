@@ -1,6 +1,6 @@
-"""Pictures in folders: one subfolder a class, PNG or JPEG.
+"""Pictures in folders: PNG or JPEG, one subfolder per class.
 
-Sizes are read before pixels, and nothing is followed out of the folder.
+Sizes are read before pixels, and links out of the folder are not followed.
 """
 
 import dataclasses
@@ -24,48 +24,34 @@ GREY = ("1", "L", "LA", "I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """The pictures of a folder by class, and what was left out.
-
-    >>> Found({"cat": (Path("cat/1.png"),)}, (), 0).others
-    ()
-    """
+class PictureFolder:
+    """The pictures of a folder by class, the names of other files, and the number of links."""
 
     pictures: dict[str, tuple[Path, ...]]
     others: tuple[str, ...]
     links: int
 
 
-def find_pictures(folder: Path) -> Found:
-    """The pictures in the subfolders of a folder, by the subfolder's name; subfolders called train
-    and test are looked through.
+def find_pictures(folder: Path) -> PictureFolder:
+    """The pictures in the subfolders of a folder, by the name of the subfolder.
 
-    Links to folders are not followed, so that there are no loops and nothing from elsewhere; files
-    that begin with a dot are ignored.
+    Subfolders called train and test are searched for such subfolders. Links to folders are not
+    followed, and files that begin with a dot are ignored.
     """
     classes: dict[str, list[Path]] = {}
     others: list[str] = []
     links = 0
-    places = [
-        each
-        for each in sorted(os.scandir(folder), key=lambda each: each.name)
-        if not each.name.startswith(".")
-    ]
-    inner = [each for each in places if each.is_dir(follow_symlinks=False)]
-    if inner and all(each.name.lower() in SPLITS for each in inner):
-        places = [
-            each
-            for split in inner
-            for each in sorted(os.scandir(split.path), key=lambda each: each.name)
-        ]
-        places = [each for each in places if not each.name.startswith(".")]
+    places = _visible(folder)
+    inner = [place for place in places if place.is_dir(follow_symlinks=False)]
+    if inner and all(place.name.lower() in SPLITS for place in inner):
+        places = [place for split in inner for place in _visible(split.path)]
     for place in places:
         if not place.is_dir(follow_symlinks=False):
             links += place.is_symlink()
             others += [] if place.is_symlink() else [place.name]
             continue
         for parent, folders, files in os.walk(place.path, followlinks=False):
-            links += sum(os.path.islink(os.path.join(parent, each)) for each in folders)
+            links += sum(os.path.islink(os.path.join(parent, name)) for name in folders)
             folders.sort()
             for name in sorted(files):
                 if name.startswith("."):
@@ -75,22 +61,31 @@ def find_pictures(folder: Path) -> Found:
                     classes.setdefault(encodable(place.name), []).append(file)
                 else:
                     others.append(name)
-    return Found({name: tuple(files) for name, files in classes.items()}, tuple(others), links)
+    return PictureFolder(
+        {name: tuple(files) for name, files in classes.items()}, tuple(others), links
+    )
+
+
+def _visible(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """The entries of a folder that do not begin with a dot, sorted by name."""
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    return [entry for entry in entries if not entry.name.startswith(".")]
 
 
 def read_pictures(folder: Path, limit: int) -> RawData:
-    """The pictures of a folder as one array of bytes, with their classes; pictures of other sizes
-    are brought to the smallest.
+    """The pictures of a folder as one array of bytes, with their classes; all are resized to the
+    smallest width and height.
 
     >>> read_pictures(Path("."), 1000)
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: ...
     """
-    found = find_pictures(folder)
-    files = [(name, file) for name, several in found.pictures.items() for file in several]
+    contents = find_pictures(folder)
+    files = [(name, file) for name, several in contents.pictures.items() for file in several]
     if not files:
         raise SeparatrixError(
-            f"{printable(folder)} holds neither arrays (x.npy and y.npy, idx files) nor subfolders, one a class, with PNG or JPEG pictures"
+            f"{printable(folder)} holds neither arrays (x.npy and y.npy, idx files) nor "
+            "subfolders, one a class, with PNG or JPEG pictures"
         )
     about = [_header(file) for _, file in files]
     width, height = min(size[0] for size, _ in about), min(size[1] for size, _ in about)
@@ -100,31 +95,40 @@ def read_pictures(folder: Path, limit: int) -> RawData:
     for row, (_, file) in enumerate(files):
         inputs[row] = _pixels(file, (width, height), colour)
     labels = np.array([name for name, _ in files], np.object_)
-    return RawData(inputs, labels, "image", notes=tuple(_notes(found, about, (width, height))))
+    return RawData(inputs, labels, "image", notes=tuple(_notes(contents, about, (width, height))))
 
 
-def _notes(found: Found, about: list[tuple[tuple[int, int], str]], size: tuple[int, int]):
-    sizes = Counter(each for each, _ in about)
+def _notes(
+    contents: PictureFolder, about: list[tuple[tuple[int, int], str]], size: tuple[int, int]
+):
+    sizes = Counter(shape for shape, _ in about)
     if len(sizes) > 1:
         widths, heights = zip(*sizes)
-        words = f"pictures have {len(sizes)} sizes, {min(widths)} to {max(widths)} wide and {min(heights)} to {max(heights)} high"
+        words = (
+            f"pictures have {len(sizes)} sizes, {min(widths)} to {max(widths)} wide and "
+            f"{min(heights)} to {max(heights)} high"
+        )
         yield Note(
             "resized",
             "warning",
             f"{words}; all were brought to {size[0]} × {size[1]}, which changes their proportions",
         )
-    if found.others:
-        words = f"{len(found.others)} files are not PNG or JPEG pictures in a class's subfolder and were left out"
+    if contents.others:
+        words = (
+            f"{len(contents.others)} files are not PNG or JPEG pictures in a class's subfolder "
+            "and were left out"
+        )
         yield Note(
             "files-left-out",
             "warning",
-            f"{words} (`{printable(found.others[0])}`{', …' if len(found.others) > 1 else ''})",
+            f"{words} "
+            f"(`{printable(contents.others[0])}`{', …' if len(contents.others) > 1 else ''})",
         )
-    if found.links:
+    if contents.links:
         yield Note(
             "links-left-out",
             "warning",
-            f"{found.links} links to folders or loose links were not followed",
+            f"{contents.links} links to folders or loose links were not followed",
         )
     if any("A" in mode or mode == "PA" for _, mode in about):
         yield Note("transparency", "info", "some pictures have transparency, which was ignored")
@@ -140,7 +144,8 @@ def _open(file: Path) -> Any:
     if picture.size[0] * picture.size[1] > MOST_PIXELS:
         picture.close()
         raise SeparatrixError(
-            f"{printable(file)} says that it has {picture.size[0]} × {picture.size[1]} pixels, more than the {MOST_PIXELS} allowed"
+            f"{printable(file)} says that it has {picture.size[0]} × {picture.size[1]} pixels, "
+            f"more than the {MOST_PIXELS} allowed"
         )
     return picture
 
@@ -156,7 +161,7 @@ def _pixels(
     from PIL import Image
 
     with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:
-        if picture.mode.startswith("I"):  # 16 bits a pixel: keep the upper 8
+        if picture.mode.startswith("I"):  # 16 bits per pixel: use the upper 8
             deep = np.clip(np.asarray(picture).astype(np.int64), 0, 65535)
             picture = Image.fromarray((deep >> 8).astype(np.uint8))
         picture = picture.convert("RGB" if colour else "L")

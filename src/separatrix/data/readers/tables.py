@@ -17,8 +17,8 @@ DELIMITERS = (",", ";", "\t")
 
 
 def read_csv(path: Path, limit: int, label: str | None = None) -> RawData:
-    """A text table, with or without names in its first line, separated by commas, semicolons or
-    tabs; .gz is unpacked.
+    """A text table, with or without a header, separated by commas, semicolons or tabs; .gz files
+    are decompressed.
 
     >>> read_csv(Path("no-such-file.csv"), 1000)
     Traceback (most recent call last):
@@ -34,7 +34,7 @@ def read_csv(path: Path, limit: int, label: str | None = None) -> RawData:
     delimiter = max(DELIMITERS, key=first.count)
     bare = all(_number(cell) for cell in first.split(delimiter))
     with decoding(path, "a CSV file"):
-        # One block: types are guessed from the first block only, and a later "1.5" in a column of
+        # One block, because pyarrow infers types from the first block: a later "1.5" in a column of
         # whole numbers would be an error.
         block = min(len(raw) + 1, 2**31 - 1)
         table = csv.read_csv(
@@ -71,11 +71,12 @@ def _number(cell: str) -> bool:
 
 
 def read_parquet(path: Path, limit: int, label: str | None = None) -> RawData:
-    """A Parquet table, after a look at how much it says that it holds.
+    """A Parquet table, after a check of the size in its metadata.
 
     >>> read_parquet(Path("no-such-file.parquet"), 1000)
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: no-such-file.parquet cannot be opened (No such file or directory)
+    separatrix.errors.SeparatrixError: no-such-file.parquet cannot be opened (No such file or
+        directory)
     """
     import pyarrow
     from pyarrow import parquet
@@ -90,7 +91,7 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> RawData:
         about = file.metadata
         check_size(path, about.num_rows * max(1, about.num_columns) * 8, limit)
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
-        check_size(path, sum(max(0, each.total_byte_size) for each in groups), limit)
+        check_size(path, sum(max(0, group.total_byte_size) for group in groups), limit)
         table = file.read()
         table.validate(full=True)
         names, columns = (
@@ -119,44 +120,47 @@ def _split(
                 f"column `{printable(names[dropped])}` counts the rows and was left out",
             ),
         )
-    kept = [i for i in range(len(names)) if i not in (at, dropped)]
-    if not kept:
+    inputs_at = [i for i in range(len(names)) if i not in (at, dropped)]
+    if not inputs_at:
         raise SeparatrixError(
             f"{printable(path)} has no columns beside the labels `{printable(names[at])}`"
         )
-    check_size(path, len(columns[0]) * len(kept) * 4, limit)
-    read = [_numbers(path, names[i], columns[i]) for i in kept]
-    whole = all(each.dtype.kind in "biu" and each.min() >= 0 and each.max() <= 255 for each in read)
+    check_size(path, len(columns[0]) * len(inputs_at) * 4, limit)
+    read = [_numbers(path, names[i], columns[i]) for i in inputs_at]
+    whole = all(
+        column.dtype.kind in "biu" and column.min() >= 0 and column.max() <= 255 for column in read
+    )
     inputs = np.empty((len(read[0]), len(read)), np.uint8 if whole else np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        for i, each in enumerate(read):
-            inputs[:, i] = each
+        for i, column in enumerate(read):
+            inputs[:, i] = column
     return RawData(
         inputs,
         _labels(path, names[at], columns[at]),
-        columns=tuple(names[i] for i in kept),
+        columns=tuple(names[i] for i in inputs_at),
         notes=notes,
     )
 
 
 def _label_at(path: Path, names: list[str], label: str | None) -> int:
     if label is not None:
-        found = [i for i, name in enumerate(names) if name == label]
-        if not found:
+        matches = [i for i, name in enumerate(names) if name == label]
+        if not matches:
             raise UnknownNameError(
                 f"column in {printable(path)} called",
                 printable(label),
-                [printable(each) for each in names],
+                [printable(name) for name in names],
             )
-        if len(found) > 1:
+        if len(matches) > 1:
             raise SeparatrixError(
-                f"{printable(path)} has {len(found)} columns called `{printable(label)}`; rename all but one"
+                f"{printable(path)} has {len(matches)} columns called `{printable(label)}`; "
+                "rename all but one"
             )
-        return found[0]
+        return matches[0]
     for usual in LABEL_COLUMNS:
-        found = [i for i, name in enumerate(names) if name.strip().lower() == usual]
-        if len(found) == 1:
-            return found[0]
+        matches = [i for i, name in enumerate(names) if name.strip().lower() == usual]
+        if len(matches) == 1:
+            return matches[0]
     return len(names) - 1
 
 
@@ -181,7 +185,8 @@ def _missing(path: Path, name: str, column: Any) -> None:
             else f"has {column.null_count} missing values"
         )
         raise SeparatrixError(
-            f"column `{printable(name)}` of {printable(path)} {what}; remove these rows or fill them"
+            f"column `{printable(name)}` of {printable(path)} {what}; remove these rows or fill "
+            "them"
         )
 
 
@@ -204,7 +209,8 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
             else f"values of type {value}"
         )
         raise SeparatrixError(
-            f"column `{printable(name)}` of {printable(path)} holds {what}; leave it out or turn it into numbers"
+            f"column `{printable(name)}` of {printable(path)} holds {what}; leave it out or turn "
+            "it into numbers"
         )
     _missing(path, name, column)
     with decoding(path, f"a table (column `{printable(name)}`)"):
@@ -232,6 +238,7 @@ def _labels(path: Path, name: str, column: Any) -> np.ndarray:
             or pyarrow.types.is_boolean(kind)
         ):
             raise SeparatrixError(
-                f"the labels `{printable(name)}` of {printable(path)} are of type {printable(str(kind), 30)}, but must be text or numbers"
+                f"the labels `{printable(name)}` of {printable(path)} are of type "
+                f"{printable(str(kind), 30)}, but must be text or numbers"
             )
         return column.to_numpy()
