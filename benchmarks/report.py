@@ -1,10 +1,9 @@
-"""How large a report gets and how long it takes: studies with very many trials each, every single
-seed in a figure.
+"""The size of a report and the time to write it: many trials per study, all of them in a figure.
 
     python benchmarks/report.py [--studies 100] [--trials 100000] [--out FOLDER]
 
-Prints one JSON object. With Playwright and a Chromium it also times loading the page (`--chromium
-PATH`, or found by name).
+Prints one JSON object. With playwright and Chromium (`--chromium PATH`, or the one on the path) it
+also times loading the page.
 """
 
 import argparse
@@ -25,17 +24,17 @@ CELLS = tuple(float(2**power) for power in range(4, 14))
 
 
 def outcome_of(trials: int, seed: int) -> dict[str, Any]:
-    """A study's outcome with one figure of all trials, one of means, a table of cells, and a claim."""
+    """A study's outcome: a figure of all trials, one of means, a table of cells, a claim."""
     rng = np.random.default_rng(seed)
     count = trials // (len(NETWORKS) * len(CELLS))
     samples, means, rows = [], [], []
-    for place, network in enumerate(NETWORKS):
+    for index, network in enumerate(NETWORKS):
         risks = np.exp(
-            rng.normal(place - 0.3 * np.log(np.array(CELLS))[:, None], 0.4, (len(CELLS), count))
+            rng.normal(index - 0.3 * np.log(np.array(CELLS))[:, None], 0.4, (len(CELLS), count))
         )
-        middle = risks.mean(1)
-        reach = 1.96 * risks.std(1) / np.sqrt(count)
-        ends = [tuple(each.tolist()) for each in (middle, middle - reach, middle + reach)]
+        mean = risks.mean(1)
+        margin = 1.96 * risks.std(1) / np.sqrt(count)
+        ends = [tuple(array.tolist()) for array in (mean, mean - margin, mean + margin)]
         means.append(Series(network, CELLS, ends[0], ends[1], ends[2]))
         samples.append(
             Series(
@@ -97,9 +96,7 @@ def write_run(folder: Path, studies: int, trials: int) -> None:
 
 
 def load_seconds(page: Path, chromium: str) -> dict[str, float]:
-    """Seconds until the page is loaded, and until its contents are first painted, in headless
-    Chromium.
-    """
+    """Seconds until the page is loaded and until its first paint, in headless Chromium."""
     from playwright.sync_api import sync_playwright  # pyright: ignore[reportMissingImports]
 
     with sync_playwright() as driver:
@@ -126,28 +123,29 @@ def main() -> None:
     parser.add_argument(
         "--chromium", default=shutil.which("chromium") or shutil.which("google-chrome") or ""
     )
-    given = parser.parse_args()
-    folder = Path(given.out or tempfile.mkdtemp()) / "run"
-    write_run(folder, given.studies, given.trials)
+    arguments = parser.parse_args()
+    folder = Path(arguments.out or tempfile.mkdtemp()) / "run"
+    write_run(folder, arguments.studies, arguments.trials)
     begin = time.perf_counter()
     page = write_report(folder)
-    found: dict[str, Any] = {
-        "studies": given.studies,
-        "trials": given.trials,
+    result: dict[str, Any] = {
+        "studies": arguments.studies,
+        "trials": arguments.trials,
         "write_seconds": round(time.perf_counter() - begin, 2),
     }
-    found["page_megabytes"] = round(page.stat().st_size / 1e6, 3)
-    found["data_megabytes"] = round(
+    result["page_megabytes"] = round(page.stat().st_size / 1e6, 3)
+    result["data_megabytes"] = round(
         sum(file.stat().st_size for file in (page.parent / "data").iterdir()) / 1e6, 1
     )
-    if given.chromium:
+    if arguments.chromium:
         try:
-            found |= {
-                key: round(value, 3) for key, value in load_seconds(page, given.chromium).items()
+            result |= {
+                key: round(value, 3)
+                for key, value in load_seconds(page, arguments.chromium).items()
             }
         except ImportError:
-            found["load_seconds"] = None
-    print(json.dumps(found))
+            result["load_seconds"] = None
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""Fences around the examples of docstrings: the source writes them bare, as doctest reads them;
-Markdown would make quotes of them.
-"""
+"""Fences around the examples in docstrings, which Markdown would show as quotes without them."""
 
 import re
 from typing import Any
@@ -26,9 +24,9 @@ def fence_examples(text: str) -> str:
     out: list[str] = []
     inside = ""
     for line in text.splitlines():
-        found = EXAMPLE.match(line)
-        if found and not inside:
-            inside = found["indent"] + "```"
+        example = EXAMPLE.match(line)
+        if example and not inside:
+            inside = example["indent"] + "```"
             out.append(inside + "pycon")
         elif inside and not line.strip():
             out.append(inside)
@@ -38,7 +36,7 @@ def fence_examples(text: str) -> str:
 
 
 class Fences(griffe.Extension):
-    """Rewrites every docstring as it is read."""
+    """Fences the examples of every docstring that griffe reads."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:

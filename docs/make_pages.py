@@ -1,9 +1,8 @@
-"""What the site takes from elsewhere when it is built: claims and their evidence, benchmark
-figures, the list of examples.
+"""The generated parts of the site: claims with their evidence, benchmark figures, examples.
 
-Nothing here is typed by hand: sentences come from the studies, numbers from
-`evidence/*/claims.json` and `benchmarks/RESULTS.md`. A page asks for a part with a comment on a
-line of its own, such as `<!-- claims of malach -->`.
+The sentences come from the studies, the numbers from `evidence/*/claims.json` and
+`benchmarks/RESULTS.md`. A page asks for a part with a comment on a line of its own, such as
+`<!-- claims of malach -->`.
 """
 
 import json
@@ -16,58 +15,56 @@ ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
 NOT_YET = "not yet measured at full scale"
 MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
-SHOWN = 3  # numbers of a claim in the overview; all of them stand below it
+MOST_NUMBERS = 3  # of a claim in the overview; the claim's own section has all
 MARKER = re.compile(r"^<!-- ([a-z-]+)(?: of ([a-z-]+))? -->$", re.MULTILINE)
 
 
 def fill(markdown: str) -> str:
-    """A page's text with every marker replaced by what it asks for; an unknown marker is an error."""
+    """A page's text with every marker replaced by its part; an unknown marker is an error."""
 
-    def part(found: re.Match[str]) -> str:
-        name, of = found.groups()
+    def part(marker: re.Match[str]) -> str:
+        name, argument = marker.groups()
         if name not in PARTS:
             raise ValueError(
                 f"there is no part `{name}` to fill in; known: {', '.join(sorted(PARTS))}"
             )
-        return PARTS[name](of)
+        return PARTS[name](argument)
 
     return MARKER.sub(part, markdown)
 
 
 def evidence_folders() -> list[Path]:
-    """The folders of kept runs, in order."""
+    """The folders of evidence, in order."""
     return sorted(file.parent for file in EVIDENCE.glob("*/claims.json"))
 
 
 def caveats(folder: str) -> str:
-    """What the index of the evidence says about one folder, as a warning; empty where it says
-    nothing.
-    """
+    """The paragraphs of `evidence/README.md` on one folder, as a warning."""
     file = EVIDENCE / "README.md"
     paragraphs = file.read_text(encoding="utf-8").split("\n\n") if file.exists() else []
-    said = [" ".join(each.split()) for each in paragraphs if each.startswith(f"`{folder}/`")]
-    return "\n\n".join(f'!!! warning "Before you quote this run"\n    {each}' for each in said)
+    own = [" ".join(text.split()) for text in paragraphs if text.startswith(f"`{folder}/`")]
+    return "\n\n".join(f'!!! warning "Before you quote this run"\n    {text}' for text in own)
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:
-    """Every kept finding at full scale by the id of its claim, with the `folder` it stands in."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """Every finding of the evidence at full scale, by the id of its claim, with its `folder`."""
+    findings: dict[str, list[dict[str, Any]]] = {}
     for folder in evidence_folders():
         for finding in json.loads((folder / "claims.json").read_text(encoding="utf-8")):
             if finding["scale"] == "full":
-                found.setdefault(finding["id"], []).append(finding | {"folder": folder.name})
-    return found
+                findings.setdefault(finding["id"], []).append(finding | {"folder": folder.name})
+    return findings
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is, in tables too."""
+    """Text escaped for Markdown, also in tables."""
     return "".join(
-        f"&#{ord(each)};" if each in "\\`*_{}[]|<>&#~^" else each for each in text
+        f"&#{ord(letter)};" if letter in "\\`*_{}[]|<>&#~^" else letter for letter in text
     ).replace("\n", " ")
 
 
 def verdict(finding: dict[str, Any]) -> str:
-    """A verdict as a coloured word, with how the experiment lay to the paper's conditions."""
+    """A verdict as a coloured word; it says if the experiment is outside the paper's conditions."""
     name = finding["verdict"]
     word = f'<span class="verdict {name}">{MARKS[name]} {name}</span>'
     return (
@@ -76,121 +73,121 @@ def verdict(finding: dict[str, Any]) -> str:
 
 
 def claims(paper: str) -> str:
-    """The claims of a paper, study by study: an overview, then each sentence with conditions,
-    evidence and reason.
-    """
+    """The claims of a paper by study: an overview, then each claim with its evidence and reason."""
     from separatrix.studies import STUDIES
 
-    kept = measured()
+    findings = measured()
     out: list[str] = []
     for study in STUDIES.values():
-        mine = [claim for claim in study.claims if claim.paper == paper]
-        if mine:
+        own = [claim for claim in study.claims if claim.paper == paper]
+        if own:
+            stop = "" if study.title[-1] in ".?!" else "."
+            rows = [_overview(claim, findings.get(claim.id, [])) for claim in own]
             out += [
                 f"## Study `{study.name}`",
-                f"{plain(study.title)}{'' if study.title[-1] in '.?!' else '.'} {plain(study.summary)}.",
+                f"{plain(study.title)}{stop} {plain(study.summary)}.",
                 _provenance(study.name),
+                "\n".join(["| claim | verdict | measured |", "|---|---|---|", *rows]),
             ]
-            out += [
-                "\n".join(
-                    [
-                        "| claim | verdict | measured |",
-                        "|---|---|---|",
-                        *(_overview(claim, kept) for claim in mine),
-                    ]
-                )
-            ]
-            out += [text for claim in mine for text in _detail(claim, kept)]
+            out += [text for claim in own for text in _detail(claim, findings.get(claim.id, []))]
     return "\n\n".join(out)
 
 
 def _provenance(study: str) -> str:
-    """Where the study's runs are kept, and the command to make the first one where there is none."""
+    """Links to the evidence of a study, or the command that makes it where there is none."""
     out = []
     for folder in evidence_folders():
-        found = [
-            each
-            for each in json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-            if each["study"] == study
-        ]
-        if found and (folder / "manifest.json").exists():
+        findings = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+        own = any(finding["study"] == study for finding in findings)
+        if own and (folder / "manifest.json").exists():
             run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
-            on = (
+            work = (
                 f"on {plain(run['device'])}, {run['trials_run']:,} trials"
                 if run["trials_run"]
                 else "without trials, exact calculations"
             )
-            warning = caveats(folder.name)
-            kept = (
-                f"Evidence: [the kept report](../evidence/{folder.name}/README.md), made by `{run['command']}` at commit "
-                f"`{run['commit'][:12]}{'+dirty' if run['commit'].endswith('+dirty') else ''}` {on} in {run['wall_seconds']:.0f} s."
+            dirty = "+dirty" if run["commit"].endswith("+dirty") else ""
+            sentence = (
+                f"Evidence: [the report](../evidence/{folder.name}/README.md), made by "
+                f"`{run['command']}` at commit `{run['commit'][:12]}{dirty}` {work} in "
+                f"{run['wall_seconds']:.0f} s."
             )
-            out.append(f"{kept}\n\n{warning}" if warning else kept)
+            warning = caveats(folder.name)
+            out.append(f"{sentence}\n\n{warning}" if warning else sentence)
     return (
         "\n\n".join(out)
         or f"Evidence: {NOT_YET}. To make it: `separatrix run {study} --scale full`."
     )
 
 
-def _overview(claim: Any, kept: dict[str, list[dict[str, Any]]]) -> str:
+def _overview(claim: Any, findings: list[dict[str, Any]]) -> str:
     link = f"[`{claim.id}`](#{claim.id})"
-    found = kept.get(claim.id)
-    if not found:
+    if not findings:
         return f"| {link} | {NOT_YET} | |"
     cells = []
-    for finding in found:
-        shown = [f"{plain(each['name'])}: {_number(each)}" for each in finding["evidence"][:SHOWN]]
-        more = len(finding["evidence"]) - SHOWN
-        cells.append("<br>".join([*shown, f"and {more} more"] if more > 0 else shown))
-    return f"| {link} | {'<br>'.join(verdict(each) for each in found)} | {'<br>'.join(cells)} |"
+    for finding in findings:
+        first = finding["evidence"][:MOST_NUMBERS]
+        texts = [f"{plain(evidence['name'])}: {_number(evidence)}" for evidence in first]
+        more = len(finding["evidence"]) - MOST_NUMBERS
+        cells.append("<br>".join([*texts, f"and {more} more"] if more > 0 else texts))
+    verdicts = "<br>".join(verdict(finding) for finding in findings)
+    return f"| {link} | {verdicts} | {'<br>'.join(cells)} |"
 
 
-def _detail(claim: Any, kept: dict[str, list[dict[str, Any]]]) -> list[str]:
+def _detail(claim: Any, findings: list[dict[str, Any]]) -> list[str]:
     out = [
         f"### `{claim.id}` {{#{claim.id}}}",
         f"> {plain(claim.statement)}",
         f"*Where:* {plain(claim.citation)}. *Conditions:* {plain(claim.conditions)}.",
     ]
-    found = kept.get(claim.id)
-    if not found:
+    if not findings:
         return [*out, f"*Measured:* {NOT_YET}."]
-    for finding in found:
+    for finding in findings:
         out.append(f"*Measured:* {verdict(finding)}. {plain(finding['reason'])}.")
         if finding["outside"]:
             out.append(
-                f"*Where this experiment leaves the paper's conditions:* {plain(finding['outside'])}."
+                "*Where this experiment leaves the paper's conditions:* "
+                f"{plain(finding['outside'])}."
             )
         rows = [
             "| quantity | estimate and interval | level | from | compared with | baselines |",
             "|---|---|---|---|---|---|",
         ]
-        rows += [_row(each) for each in finding["evidence"]]
+        rows += [_row(evidence) for evidence in finding["evidence"]]
         if finding["evidence"]:
             out.append("\n".join(rows))
     return out
 
 
-def _row(each: dict[str, Any]) -> str:
+def _row(evidence: dict[str, Any]) -> str:
     from separatrix.report import number
 
-    beside = ", ".join(
-        f"{plain(name)} {number(value)}" for name, value in each["baselines"].items()
+    baselines = ", ".join(
+        f"{plain(name)} {number(value)}" for name, value in evidence["baselines"].items()
     )
-    how = f"{each['count']:,}" + (f", {plain(each['method'])}" if each["method"] else "")
-    return f"| {plain(each['name'])} | {_number(each)} | {each['level']:.0%} | {how} | {number(each['reference'])} | {beside or '—'} |"
+    method = f", {plain(evidence['method'])}" if evidence["method"] else ""
+    cells = (
+        plain(evidence["name"]),
+        _number(evidence),
+        f"{evidence['level']:.0%}",
+        f"{evidence['count']:,}{method}",
+        number(evidence["reference"]),
+        baselines or "—",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
-def _number(each: dict[str, Any]) -> str:
+def _number(evidence: dict[str, Any]) -> str:
     from separatrix.report import interval
 
-    return plain(interval(each["estimate"], each["low"], each["high"]))
+    return plain(interval(evidence["estimate"], evidence["low"], evidence["high"]))
 
 
 def papers(_: str | None = None) -> str:
     """A table of the papers with their numbers of claims and verdicts."""
     from separatrix.studies import PAPERS, STUDIES
 
-    kept = measured()
+    findings = measured()
     rows = [
         "| paper | claims | supported | refuted | undecided | not yet at full scale |",
         "|---|---|---|---|---|---|",
@@ -201,9 +198,9 @@ def papers(_: str | None = None) -> str:
         ]
         if not (ROOT / "docs" / "papers" / f"{paper}.md").exists():
             continue
-        verdicts = [finding["verdict"] for name in ids for finding in kept.get(name, [])]
+        verdicts = [finding["verdict"] for name in ids for finding in findings.get(name, [])]
         counts = [str(verdicts.count(name)) for name in MARKS]
-        missing = sum(name not in kept for name in ids)
+        missing = sum(name not in findings for name in ids)
         rows.append(
             f"| [{plain(title)}]({paper}.md) | {len(ids)} | {' | '.join(counts)} | {missing} |"
         )

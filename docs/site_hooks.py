@@ -1,6 +1,4 @@
-"""Hooks of the site's build: fill in what is measured elsewhere, bring in the kept evidence, and
-check that the API is covered.
-"""
+"""Hooks of the site's build: fill in generated parts, add the evidence, check the API reference."""
 
 import importlib
 import pkgutil
@@ -17,7 +15,7 @@ import make_pages
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Kept reports and their figures become pages of the site."""
+    """Add the reports of the evidence and their figures to the site."""
     for folder in make_pages.evidence_folders():
         text = (
             (folder / "README.md")
@@ -39,7 +37,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in the parts that a page asks for; links to evidence/ lead to its copy in the site."""
+    """Fill in the parts that a page asks for, and link evidence/ to its copy in the site."""
     up = "../" * page.file.src_uri.count("/")
     markdown = markdown.replace(f"]({up}../evidence/", f"]({up}evidence/")
     try:
@@ -58,23 +56,18 @@ def on_post_build(config: Any) -> None:
 
 
 def public_names() -> dict[str, set[str]]:
-    """Every name in the `__all__` of a package below separatrix (the top level only repeats them),
-    with the paths it may be documented under.
+    """Every name in the `__all__` of a subpackage, with the paths that may document it.
 
-    A function that is called like its module, such as `networks.windows`, is documented under its
-    module's path.
+    The top level only repeats names. A function with the name of its module, such as
+    `networks.windows`, is documented under the path of its module.
     """
     import separatrix
 
-    found: dict[str, set[str]] = {}
-    for package in (
-        each.name
-        for each in pkgutil.walk_packages(separatrix.__path__, "separatrix.")
-        if each.ispkg
-    ):
-        module = importlib.import_module(package)
+    names: dict[str, set[str]] = {}
+    for package in pkgutil.walk_packages(separatrix.__path__, "separatrix."):
+        module = importlib.import_module(package.name) if package.ispkg else None
         for name in getattr(module, "__all__", []):
-            item = getattr(module, name)
-            own = f"{getattr(item, '__module__', package)}.{getattr(item, '__qualname__', name)}"
-            found[f"{package}.{name}"] = {f"{package}.{name}", own}
-    return found
+            path, item = f"{package.name}.{name}", getattr(module, name)
+            home = getattr(item, "__module__", package.name)
+            names[path] = {path, f"{home}.{getattr(item, '__qualname__', name)}"}
+    return names

@@ -9,7 +9,7 @@ import pytest
 def browser():
     playwright = pytest.importorskip(
         "playwright.sync_api",
-        reason="pages are not tested in a browser: `pip install playwright` for that",
+        reason="pages are not tested in a browser: `pip install .[test]` brings playwright",
     )
     chromium = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
