@@ -282,7 +282,7 @@ def _sample(owner: str, name: str, values: Iterable[float]) -> np.ndarray:
 
 
 def _check_level(owner: str, level: float) -> None:
-    check_number(owner, "level", level, low=0.5, high=0.999)
+    check_number(owner, "level", level, low=0.5, high=0.999999)
 
 
 # Over a handful of seeds a bootstrap never leaves the range of its sample, and four seeds all lie

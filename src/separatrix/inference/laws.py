@@ -49,6 +49,7 @@ class Law:
     formula: str
     function: Callable[[Design], Any]
     family: str = ""
+    terms: tuple["Law", ...] = ()  # the summands, where the law is a sum
 
     def values(self, design: Design) -> np.ndarray:
         """The law at each row of the design, checked to be finite and positive.

@@ -119,7 +119,7 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     >>> read_threshold(likelihood_surface(evidence), evidence).censoring
     'none'
     """
-    check_number("estimate_threshold", "level", level, low=0.5, high=0.999)
+    check_number("estimate_threshold", "level", level, low=0.5, high=0.999999)
     nodes, marginal, probability = surface.log_threshold, surface.marginal(), surface.probability
     near = trials_near(evidence, float(nodes[marginal.argmax()]))
     quantile = _quantile(near, level)

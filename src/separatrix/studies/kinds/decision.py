@@ -1,0 +1,142 @@
+"""What a kind is handed and what it hands back: evidence and decisions."""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, get_args
+
+from separatrix.errors import ParameterError, check_number
+
+Verdict = Literal["supported", "refuted", "undecided", "not measured"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+SHOWN_LEVEL = 0.95  # of the intervals that are shown beside a decision
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """A number with its interval, what it was measured from, and what it is compared with.
+
+    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a
+    reader needs beside it.
+    """
+
+    name: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    count: int
+    level: float = 0.95
+    method: str = ""
+    reference: float | None = None
+    baselines: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, name: str, interval: Any, reference: float | None = None, **baselines: float
+    ) -> "Evidence":
+        """From an interval of the inference module."""
+        return cls(
+            name=name,
+            estimate=interval.estimate,
+            low=interval.low,
+            high=interval.high,
+            count=interval.count,
+            level=interval.level,
+            method=interval.method,
+            reference=reference,
+            baselines=baselines,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, with no NaN or infinity (which JSON does not know)."""
+        return {key: _finite(item) for key, item in dataclasses.asdict(self).items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """What a kind says of evidence.
+
+    Attributes:
+        verdict: supported, refuted, undecided, or not measured.
+        reason: The numbers that led to it, in words.
+        evidence: Those numbers with 95 % intervals.
+        settle: For a non-decision, what would settle it.
+        effort: For a non-decision that more trials would settle, how many times as many.
+        level: The level at which it was decided.
+    """
+
+    verdict: Verdict
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    settle: str = ""
+    effort: float | None = None
+    level: float = SHOWN_LEVEL
+
+
+class Kind(abc.ABC):
+    """What all kinds offer."""
+
+    name: ClassVar[str]
+    by_chance: ClassVar[bool] = True  # whether chance can lead to a wrong verdict
+
+    @abc.abstractmethod
+    def decide(self, evidence: Any, level: float = SHOWN_LEVEL) -> Decision:
+        """The verdict on evidence, wrong with a chance of at most 1 - level."""
+
+    def verdicts(self, evidence: Any, levels: Sequence[float]) -> tuple[Verdict, ...]:
+        """The verdicts on the same evidence at several levels."""
+        return tuple(self.decide(evidence, level).verdict for level in levels)
+
+    @abc.abstractmethod
+    def rule_in_words(self) -> str:
+        """When the claim counts as supported and when as refuted."""
+
+    @abc.abstractmethod
+    def formula(self) -> str:
+        """The rule as a formula."""
+
+
+def one_sided(alpha: float) -> float:
+    """The level of the central interval whose ends are one-sided bounds with error alpha."""
+    return 1 - 2 * alpha
+
+
+def nothing_measured(level: float) -> Decision:
+    """The decision on evidence that is not there."""
+    return Decision(
+        "not measured", "these data do not contain it", settle="a run that measures it", level=level
+    )
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - most
+    words = ", ".join(names[:most])
+    return f"{words} and {rest} more" if rest > 0 else words
+
+
+def check_margin(kind: Kind, name: str, value: Any) -> None:
+    """Refuse a kind whose margin was not fixed."""
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise ParameterError(
+            type(kind).__name__, name, "a number > 0 that is fixed beforehand", value
+        )
+    check_number(type(kind).__name__, name, value, low=0, open_low=True)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level at which nothing can be decided."""
+    check_number("a decision", "level", level, low=0.75, high=0.9999999)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _finite(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _finite(value) for key, value in item.items()}
+    return None if isinstance(item, float) and not math.isfinite(item) else item
