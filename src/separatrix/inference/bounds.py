@@ -101,8 +101,9 @@ class Drift:
             likely as the cells are without a drift.
         free: The mean, the spread and the weight of every exponent for every form and scatter, the
             constants as likely as the cells are with a drift; one column per size.
-        finite_size: Whether the finite-size form fits better than the law as it is does (a
-            likelihood-ratio test at 5 %).
+        finite_size: Whether the finite-size form explains the cells: it fits clearly better than
+            the law as it is (a likelihood-ratio test at 1 %) and than a power of the law, and not
+            clearly worse without a drift than with one (at 5 %).
         scatter: What cells scatter beyond their errors, in log units, around the plain power law.
         ranges: For each size the largest over the smallest value among cells that are not censored.
         cells: How many cells entered.
@@ -166,15 +167,18 @@ def fit_drift(
     matrix = _matrix(design, sizes, group, len(cells))
     measured = rows.side == 0
     _check(matrix, measured, sizes)
-    forms, prior, free = _finite_sizes(law, design)
+    constants = matrix[:, len(sizes) :]
+    forms, prior = _finite_sizes(law, design, rows, constants)
     fitted = _fit_forms(rows, matrix, np.concatenate([np.zeros((1, len(cells))), forms - values]))
     weight = _posterior(fitted, rows, np.concatenate([[0.0], prior])[:, None])
     # Of the forms that a power of a size turns into each other (k·(d/k) is d) the one that needs no
     # drift counts: a form is as likely as the cells are under it without one.
-    still = _fit_forms(rows, matrix[:, len(sizes) :], forms - values)
+    still = _fit_forms(rows, constants, forms - values)
     likely = _posterior(still, rows, prior[:, None]).sum(axis=1, keepdims=True)
     inside = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-    gain = 2 * (fitted.log_likelihood[1:].max() - fitted.log_likelihood[0].max())
+    finite = _prefers_finite_size(
+        fitted, still, rows, constants, values, len(sizes), len(law.terms)
+    )
     every = weight[1:] / weight[1:].sum()
     own, others = _pick(fitted, slice(0, 1)), _pick(fitted, slice(1, None))
     spans = {name: float(np.ptp(np.log(design[name][measured]))) for name in sizes}
@@ -182,7 +186,7 @@ def fit_drift(
         plain=_exponents(own, inside[:1], sizes, len(cells)),
         corrected=_exponents(others, inside[1:] * likely, sizes, len(cells)),
         free=_components(others, every, len(sizes)),
-        finite_size=bool(gain > special.chdtri(free, 0.05)),
+        finite_size=finite,
         scatter=float(inside[0] @ _SCATTERS),
         ranges={name: math.exp(span) for name, span in spans.items()},
         cells=len(cells),
@@ -213,12 +217,17 @@ def largest_constant(cells: Iterable[Cell], law: Law, level: float = 0.95) -> In
     return _covering(cells, law, level, side=-1.0)
 
 
-def bend_along(cells: Iterable[Cell], size: str) -> Mixture:
+def bend_along(cells: Iterable[Cell], size: str, group: str | None = None) -> Mixture:
     """How far a quantity bends away from a straight line in one size.
 
     The bend is the height of the quantity above its chord, halfway between the smallest and the
     largest size, as a share of its rise over the range: 0 for an affine quantity a + b·size, -.25
     for a quantity in proportion to size² over a long range. Censored cells are left out.
+
+    Args:
+        cells: Log values with errors.
+        size: The design column in which the quantity is asked to be straight.
+        group: A design column; each of its values has a line of its own, and all share the bend.
 
     >>> cells = [Cell({"k": k}, math.log(5 + 2 * k), 0.02) for k in (10, 20, 40, 60, 80)]
     >>> abs(bend_along(cells, "k").estimate) < 1e-6
@@ -231,23 +240,52 @@ def bend_along(cells: Iterable[Cell], size: str) -> Mixture:
             f"got {len({cell.design[size] for cell in cells})}"
         )
     place = columns(cells, [size])[size]
-    low, high = place.min(), place.max()
-    share = (place - low) / (high - low)
+    share = (place - place.min()) / np.ptp(place)
     heights = np.exp([cell.value for cell in cells])
+    lines = np.zeros(len(cells)) if group is None else columns(cells, [group])[group]
+    members = [(lines == value).astype(float) for value in np.unique(lines)]
+    ends = np.column_stack([end * own for own in members for end in (1 - share, share)])
     # Each row is divided by its measured value, so that errors and scatter are relative.
-    shapes = np.column_stack([1 - share, share, 4 * share * (1 - share)]) / heights[:, None]
-    rows = Observations(
-        np.ones(len(cells)), np.array([cell.error for cell in cells]), np.zeros(len(cells))
-    )
-    fit = fit_rows(rows, shapes, scatter=_SCATTERS)
+    errors = np.array([cell.error for cell in cells])
+    rows = Observations(np.ones(len(cells)), errors, np.zeros(len(cells)))
+    straight = _average(fit_rows(rows, ends / heights[:, None], scatter=_SCATTERS), rows)
+    rise = np.abs(straight[1::2] - straight[::2]) @ np.array(members)
+    if len(cells) <= ends.shape[1] + 1 or np.any(rise <= 0):
+        raise SeparatrixError(f"the cells show no rise with `{size}` from which to measure a bend")
+    curve = 4 * share * (1 - share) * rise
+    fit = fit_rows(rows, np.column_stack([curve, ends]) / heights[:, None], scatter=_SCATTERS)
+    spread = np.sqrt(np.linalg.inv(fit.information)[:, 0, 0])
     weight = _posterior(fit, rows)
-    centre = weight @ fit.coefficients
-    rise = abs(centre[1] - centre[0])
-    if rise <= 0:
-        raise SeparatrixError(f"the quantity does not change with `{size}`: it has no bend")
-    spread = np.sqrt(np.linalg.inv(fit.information)[:, 2, 2])
-    mean = fit.coefficients[:, 2]
-    return Mixture(mean / rise, spread / rise, weight, len(cells), "bend of a quadratic fit")
+    return Mixture(fit.coefficients[:, 0], spread, weight, len(cells), "bend of a quadratic fit")
+
+
+def _average(fit: Fit, rows: Observations) -> np.ndarray:
+    return _posterior(fit, rows) @ fit.coefficients
+
+
+def _prefers_finite_size(
+    fitted: Fit,
+    still: Fit,
+    rows: Observations,
+    constants: np.ndarray,
+    law: np.ndarray,
+    sizes: int,
+    terms: int,
+) -> bool:
+    """Whether the cells ask for the finite-size form (see `Drift`).
+
+    A power of the law is its rival: over a short range √f is nearly a + C·f.
+    """
+    best, own = fitted.log_likelihood[1:].max(), fitted.log_likelihood[0].max()
+    power = _fit_forms(
+        rows, np.column_stack([law - law.mean(), constants]), np.zeros((1, rows.value.size))
+    )
+    without = still.log_likelihood.max()
+    return bool(
+        2 * (best - own) > special.chdtri(max(terms, 1), 0.01)
+        and without > power.log_likelihood.max() + 2.0
+        and 2 * (best - without) < special.chdtri(sizes, 0.05)
+    )
 
 
 def _pick(fit: Fit, forms: slice) -> Fit:
@@ -288,21 +326,43 @@ def _fit_forms(rows: Observations, matrix: np.ndarray, offsets: np.ndarray) -> F
     return fit_rows(rows, matrix, offsets[:, None, :], _SCATTERS, each, iterations=12)
 
 
-def _finite_sizes(law: Law, design: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Finite-size forms of a law: their logarithms, one row per form, their log prior weights, and
-    how many constants they have beyond the law's own."""
-    terms = law.terms or (law,)
-    logs = np.log([term.values(design) for term in terms])
-    odds = np.array(list(itertools.product(_ODDS, repeat=len(terms) - 1)), dtype=float)
-    odds = odds.reshape(len(odds), len(terms) - 1)
-    scaled = logs + np.column_stack([np.zeros(len(odds)), odds])[:, :, None]
-    sums = special.logsumexp(scaled, axis=1)
+def _finite_sizes(
+    law: Law, design: dict[str, np.ndarray], rows: Observations, constants: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Finite-size forms of a law: their logarithms, one row per form, and their log prior weights.
+
+    The parameters of a form are the additive constant and the odds of all terms but the first. A
+    coarse lattice of them is refined where the cells are likeliest without a drift.
+    """
+    terms = np.log([term.values(design) for term in law.terms or (law,)])
+    values = np.log(law.values(design))
+    axes = [_CONSTANTS, *[_ODDS] * (len(terms) - 1)]
+    lattice = np.array(list(itertools.product(*axes)))
+    volume = np.zeros(len(lattice))
+    newest, step = lattice, np.array([0.25, *[2.0] * (len(terms) - 1)])
+    best, highest = lattice[0], -math.inf
+    for depth in range(1, 6):
+        still = _fit_forms(rows, constants, _forms(terms, newest) - values)
+        scores = still.log_likelihood.max(axis=1)
+        if scores.max() > highest:
+            best, highest = np.clip(newest[scores.argmax()], -7.0, 7.0), scores.max()
+        step = step / 2
+        newest = best + step * np.array(list(itertools.product((-1, 0, 1), repeat=len(step))))
+        newest[:, 0] = np.clip(newest[:, 0], _CONSTANTS[0], _CONSTANTS[-1])
+        lattice = np.concatenate([lattice, newest])
+        volume = np.concatenate([volume, np.full(len(newest), -depth * len(step) * math.log(2))])
+    spreads = np.array([_CONSTANT_SPREAD, *[_ODDS_SPREAD] * (len(terms) - 1)])
+    prior = -0.5 * ((np.clip(lattice, -5.0, 5.0) / spreads) ** 2).sum(axis=1)
+    return _forms(terms, lattice), prior + volume
+
+
+def _forms(terms: np.ndarray, lattice: np.ndarray) -> np.ndarray:
+    """The logarithm of a + Σ C_j·f_j in every cell, up to a factor, one row per form."""
+    odds = np.column_stack([np.zeros(len(lattice)), lattice[:, 1:]])
+    sums = np.asarray(special.logsumexp(terms + odds[:, :, None], axis=1))
     # In units of the smallest f: a = (e^s - 1)·C·f_min, so a + C·f = C·f·(1 + (e^s - 1)·f_min/f).
     share = np.exp(sums.min(axis=1, keepdims=True) - sums)
-    forms = sums[:, None, :] + np.log1p(np.expm1(_CONSTANTS)[:, None] * share[:, None, :])
-    spread = np.minimum(np.abs(odds), 5.0) / _ODDS_SPREAD
-    prior = -0.5 * (spread**2).sum(axis=1)[:, None] - 0.5 * (_CONSTANTS / _CONSTANT_SPREAD) ** 2
-    return forms.reshape(-1, logs.shape[1]), prior.ravel(), len(terms)
+    return sums + np.log1p(np.expm1(lattice[:, :1]) * share)
 
 
 def _posterior(fit: Fit, rows: Observations, prior: np.ndarray | float = 0.0) -> np.ndarray:

@@ -96,8 +96,9 @@ class _Bound(Kind):
         return (
             f"Supported if the ratio {over} does not {self.verb} with {sizes}: its drift exponent in "
             f"each of them, the slope of its logarithm in log {' or log '.join(self.sizes)}, is "
-            f"{most} {self.limit:+.2f} with the decision's confidence. Where {self._form} fits the "
-            "cells better than the bound's own form, exponents against that form count as well. "
+            f"{most} {self.limit:+.2f} with the decision's confidence. Where {self._form} explains "
+            "the cells, clearly better than the bound's own form and than a power of it and as well "
+            "without a drift as with one, exponents against that form count too. "
             f"Refuted if some drift exponent is {'above' if self.side > 0 else 'below'} "
             f"{self.limit:+.2f}, over at least a factor of {self.range_factor:g} in that size, "
             "against both forms. Otherwise undecided."
