@@ -1,7 +1,6 @@
-"""Settings: scales, --set, and the seeds that a run may use."""
+"""Settings: checks, nesting, scales, and what `--set` reads."""
 
 import ast
-import itertools
 
 import pytest
 from hypothesis import given
@@ -15,9 +14,7 @@ from separatrix.studies import (
     at_scales,
     change_settings,
     jobs,
-    seeds_from,
     setting,
-    split_changes,
 )
 from separatrix.studies.settings import plain_settings
 
@@ -199,56 +196,12 @@ def test_an_unknown_setting_suggests_the_nearest():
         jobs(["signal-first"], "quick", 0, ["seedz=3"])
 
 
-def test_changes_are_sorted_by_study():
-    names = ["signal-first", "pattern-readout"]
-    made = split_changes(
-        ["signal-first.seeds=3", "pattern-readout.windows = 2,3 ", "signal-first.noise=a=b"], names
-    )
-    assert made == {
-        "signal-first": {"seeds": "3", "noise": "a=b"},
-        "pattern-readout": {"windows": "2,3"},
-    }
-    assert split_changes(["tune.seeds=3"], ["signal"]) == {"signal": {"tune.seeds": "3"}}
-    assert split_changes(["signal.tune.seeds=3"], ["signal"]) == {"signal": {"tune.seeds": "3"}}
-    for text, sentence in [
-        ("seeds=3", "a change must name its study, as in signal-first.seeds=3"),
-        ("signal-first.seeds", "must have the form study.setting=value"),
-        ("=3", "must have the form"),
-        ("signal-first.=3", "must have the form"),
-        ("signal-frist.seeds=3", "did you mean `signal-first`"),
-    ]:
-        with pytest.raises(SeparatrixError, match=sentence):
-            split_changes([text], names)
-
-
 @given(st.text(max_size=20))
 def test_any_change_is_read_or_refused_in_one_sentence(text):
     try:
         jobs(["signal-first"], "quick", 0, [text])
     except SeparatrixError as error:
         assert "\n" not in str(error)  # noqa: PT017
-
-
-@given(
-    st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 500_000), st.integers(1, 500_000)
-)
-def test_seeds_of_two_runs_or_purposes_never_meet(one, two, count, other):
-    drawn = {
-        (seed, purpose): seeds_from(seed, n, purpose)
-        for seed, n in ((one, count), (two, other))
-        for purpose in (0, 1)
-    }
-    for (_, a), (_, b) in itertools.combinations(drawn.items(), 2):
-        assert a.stop <= b.start or b.stop <= a.start
-    assert len(seeds_from(one, count)) == count
-
-
-@pytest.mark.parametrize("count", [0, -1, 500_001])
-def test_a_number_of_seeds_that_would_meet_others_is_refused(count):
-    with pytest.raises(
-        SeparatrixError, match=r"the `seeds` of a study must be an integer in \[1, 500000\]"
-    ):
-        seeds_from(0, count)
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -1,0 +1,67 @@
+"""The claims of the map study follow its thresholds."""
+
+import pytest
+
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal_map import verdicts as c
+from separatrix.studies.signal_map.settings import MapSettings, Spot
+from sharp_searches import sharp_search
+
+
+def found_at(
+    sizes: dict[tuple[int, int], float], censored: dict[tuple[int, int], str] | None = None
+) -> dict[Spot, SearchResult]:
+    """Sharp thresholds at places of the map."""
+    sides = censored or {}
+    return {Spot(*place): sharp_search(size, sides.get(place, "")) for place, size in sizes.items()}
+
+
+def grid(function) -> dict[tuple[int, int], float]:
+    return {(r, g): function(r, g) for r in (1, 2, 8) for g in (1, 2, 8)}
+
+
+def test_growth_is_supported_refuted_or_undecided():
+    s = MapSettings()
+    rising = found_at(grid(lambda r, g: 10.0 * r**2 * g**2))
+    assert c.judge_growth(s, rising, c.SHARING, "groups").verdict == "supported"
+    assert c.judge_growth(s, rising, c.LOCALITY, "field").verdict == "supported"
+    assert len(c.judge_growth(s, rising, c.SHARING, "groups").evidence) == 3
+    # Falling with g at one field, although it rises at the others.
+    falling = found_at(grid(lambda r, g: 10.0 * r**2 * (g**-1.0 if r == 2 else g**2)))
+    assert c.judge_growth(s, falling, c.SHARING, "groups").verdict == "refuted"
+    # The ends rise, but a step between neighbours falls.
+    bent = found_at(grid(lambda r, g: {1: 10.0, 2: 400.0, 8: 40.0}[g] * r**2))
+    assert c.judge_growth(s, bent, c.SHARING, "groups").verdict == "refuted"
+    flat = found_at(grid(lambda r, g: 10.0 * r**2))
+    assert c.judge_growth(s, flat, c.SHARING, "groups").verdict == "undecided"
+    assert (
+        c.judge_growth(s, flat, c.SHARING, "groups").conditions_met is False
+    )  # the paper knows the corners only
+
+
+def test_parts_of_the_whole_factor():
+    s = MapSettings()
+    finding = c.judge_parts(s, found_at({(1, 1): 10.0, (1, 8): 80.0, (8, 8): 640.0}))
+    assert finding.verdict == "supported"
+    assert finding.conditions_met is True
+    sharing, locality, whole, share = finding.evidence
+    assert sharing.estimate == pytest.approx(8.0, rel=0.02)
+    assert locality.estimate == pytest.approx(8.0, rel=0.02)
+    assert whole.estimate == pytest.approx(64.0, rel=0.02)
+    assert share.estimate == pytest.approx(0.5, abs=0.01)
+    assert share.low < 0.5 < share.high
+    assert sharing.baselines == {"ratio of the laws": 8.0}
+    assert (
+        c.judge_parts(s, found_at({(1, 1): 10.0, (1, 8): 80.0, (8, 8): 20.0})).verdict == "refuted"
+    )
+    censored = c.judge_parts(
+        s, found_at({(1, 1): 10.0, (1, 8): 80.0, (8, 8): 640.0}, {(1, 1): "left"})
+    )
+    assert censored.verdict == "supported"  # a bound on the side that matters is enough
+    assert len(censored.evidence) == 3
+    assert "no value" in censored.reason
+    outside = c.judge_parts(
+        MapSettings(patches=16, fields=(1, 16), groups=(1, 16)),
+        found_at({(1, 1): 9.0, (1, 16): 99.0, (16, 16): 999.0}),
+    )
+    assert outside.conditions_met is False

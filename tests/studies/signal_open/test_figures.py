@@ -1,0 +1,33 @@
+"""Censored thresholds are drawn as bounds."""
+
+from separatrix.studies import Series
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal_open.figures import ratio_figure, start_figure, variant_figures
+from separatrix.studies.signal_open.settings import OpenCell, OpenSettings
+from sharp_searches import sharp_search
+
+
+def found_at(
+    sizes: dict[tuple[str, str, int], float], never: tuple[str, ...] = ()
+) -> dict[OpenCell, SearchResult]:
+    """Sharp thresholds; networks in `never` always fail."""
+    return {
+        OpenCell(*place): sharp_search(size, "right" if place[1] in never else "")
+        for place, size in sizes.items()
+    }
+
+
+def test_censored_thresholds_are_drawn_as_bounds():
+    found = found_at(
+        {("plain", "CNN", 8): 5.0, ("plain", "LCN", 8): 50.0, ("plain", "FCN", 8): 900.0},
+        never=("FCN",),
+    )
+    (figure,) = variant_figures(OpenSettings(), found)
+    roles = {(each.label, each.role): each for each in figure.series}
+    assert roles["FCN", "bound"].x == ("plain",)
+    assert roles["FCN", "measured"].y == (None,)  # the gap keeps its place among the categories
+    assert roles["LCN", "measured"].x == ("plain",)
+    assert Series.bounded("CNN", []) == []
+    labels = {each.label for each in ratio_figure(found).series}
+    assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
+    assert start_figure(OpenSettings(), found).series[0].label == "CNN"
