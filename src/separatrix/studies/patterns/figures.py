@@ -1,20 +1,21 @@
-"""Figures, tables and notes of the learning experiments."""
+"""Figures, tables and notes of the study `patterns` on learning and search."""
 
-import math
-from collections.abc import Iterable
+import dataclasses
+from typing import Any
 
 import numpy as np
 
 from separatrix.errors import SeparatrixError
-from separatrix.inference.intervals import Interval, mean_interval
+from separatrix.inference.censored_medians import censored_median
+from separatrix.inference.intervals import mean_interval
 from separatrix.inference.thresholds import Threshold, threshold_from_metric
 from separatrix.notes import Note
+from separatrix.studies.claims import finite
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.patterns.censored import censored_median
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.patterns.trials import (
     NETWORKS,
-    Learned,
+    LearningResults,
     cap_of,
     network_of,
     rates_of,
@@ -23,45 +24,36 @@ from separatrix.studies.patterns.trials import (
 from separatrix.studies.patterns.verdicts import (
     CURRENCIES,
     growth_of,
-    mean_seconds,
+    lucky,
     ratios,
     shown,
     spent,
 )
+from separatrix.theory.patterns import log_window
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _band(label: str, sizes: Iterable[int], bands: list[Interval]) -> Series:
-    middle, low, high = (
-        tuple(_finite(getattr(band, part)) for band in bands)
-        for part in ("estimate", "low", "high")
-    )
-    return Series(label, tuple(sizes), middle, low, high, seeds=tuple(band.count for band in bands))
-
-
-def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...]:
+def learning_figures(s: PatternsSettings, learned: LearningResults) -> tuple[Figure, ...]:
     """Steps against n for each optimizer, and the FCN/CNN ratio in every currency.
 
-    >>> learning_figures(PatternsSettings(), Learned({}, {}))
+    >>> learning_figures(PatternsSettings(), LearningResults({}, {}))
     ()
     """
     figures = []
-    for optimizer in s.optimizers:
+    for optimizer in s.learning.optimizers:
         series = []
         for name in NETWORKS:
-            found = {bits: learned.get("plain", name, optimizer, bits) for bits in s.sizes}
-            known = {bits: each for bits, each in found.items() if each is not None}
-            if known:
-                series.append(
-                    _band(name, known, [censored_median(each.steps) for each in known.values()])
-                )
+            steps = {
+                bits: result.steps
+                for bits in s.learning.sizes
+                if (result := learned.get("plain", name, optimizer, bits)) is not None
+            }
+            if steps:
+                points = [(bits, censored_median(amounts)) for bits, amounts in steps.items()]
+                series.append(Series.of(name, points))
             cut = {
-                bits: float(np.median(each.steps.lower))
-                for bits, each in known.items()
-                if 2 * each.steps.censored >= each.steps.count
+                bits: float(np.median(amounts.lower))
+                for bits, amounts in steps.items()
+                if 2 * amounts.censored >= amounts.count
             }
             if cut:
                 series.append(
@@ -75,11 +67,12 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
         if not series:
             continue
         caption = (
-            f"Median over {s.seeds} seeds with 95 % intervals from order statistics (upper ends "
-            f"are missing where seeds were cut off); the target is {1 - s.target:.0%} accuracy at "
-            f"k = ⌈log2 n⌉ with {s.batch} fresh rows a step and a rate tuned on other seeds."
+            f"Median over {s.learning.seeds} seeds with 95 % intervals from order statistics "
+            "(upper ends are missing where seeds were cut off); the target is "
+            f"{1 - s.learning.target:.0%} accuracy at k = ⌈log2 n⌉ with {s.learning.batch} fresh "
+            "rows a step and a rate tuned on other seeds."
         )
-        title = f"Steps to {1 - s.target:.0%} accuracy ({optimizer})"
+        title = f"Steps to {1 - s.learning.target:.0%} accuracy ({optimizer})"
         figures.append(
             Figure(
                 f"steps-{optimizer}",
@@ -92,18 +85,12 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
         )
         lines = []
         for currency in ("steps", "FLOPs", "seconds"):
-            found = ratios(s, learned, optimizer, currency, ("FCN", "CNN"))
-            if found:
-                lines.append(
-                    _band(
-                        currency if currency != "steps" else "steps (and samples)",
-                        found,
-                        list(found.values()),
-                    )
-                )
+            points = ratios(s, learned, optimizer, currency, ("FCN", "CNN"))
+            if points:
+                label = currency if currency != "steps" else "steps (and samples)"
+                lines.append(Series.of(label, points.items()))
         if lines:
-            ends = (min(s.sizes), max(s.sizes))
-            lines.append(Series("equal", ends, (1.0, 1.0), role="baseline"))
+            lines.append(Series.level("equal", sorted(s.learning.sizes), 1.0))
             caption = (
                 "Ratio of medians with 95 % bootstrap intervals; one-sided where seeds were cut "
                 "off. Above 1 the CNN is cheaper."
@@ -122,11 +109,11 @@ def learning_figures(s: PatternsSettings, learned: Learned) -> tuple[Figure, ...
     return tuple(figures)
 
 
-def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, ...]:
+def learning_tables(s: PatternsSettings, learned: LearningResults) -> tuple[TableData, ...]:
     """Every case, the ratio in every currency, and sample thresholds where finite training sets
     were run.
 
-    >>> [table.name for table in learning_tables(PatternsSettings(), Learned({}, {}))]
+    >>> [table.name for table in learning_tables(PatternsSettings(), LearningResults({}, {}))]
     ['learning', 'currencies']
     """
     columns = (
@@ -158,10 +145,10 @@ def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, .
         "constant",
     )
     rows = []
-    for case, found in learned.cases.items():
-        middle, risk = censored_median(found.steps), mean_interval(found.risks)
-        task = trial_of(s, case, found.rate, 0).task
-        parameters = network_of(case.network, case.window, s.filters).parameter_count(
+    for case, result in learned.cases.items():
+        middle, risk = censored_median(result.steps), mean_interval(result.risks)
+        task = trial_of(s, case, result.rate, 0).task
+        parameters = network_of(case.network, case.window, s.learning.filters).parameter_count(
             (case.bits, 1)
         )
         rows.append(
@@ -174,23 +161,23 @@ def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, .
                     case.window,
                     case.samples or "fresh rows",
                     parameters,
-                    found.rate,
+                    result.rate,
                 ),
                 *(
                     cap_of(s, case),
-                    found.steps.count,
-                    found.reached,
-                    found.broken,
-                    _finite(middle.estimate),
+                    result.steps.count,
+                    result.reached,
+                    result.broken,
+                    finite(middle.estimate),
                     middle.low,
-                    _finite(middle.high),
+                    finite(middle.high),
                 ),
                 *(
-                    _finite(float(np.median(spent(s, found, what).upper)))
+                    finite(float(np.median(spent(s, result, what).upper)))
                     for what in ("samples", "FLOPs")
                 ),
                 *(
-                    mean_seconds(found),
+                    float(np.mean(result.seconds.lower)),
                     risk.estimate,
                     risk.low,
                     risk.high,
@@ -201,13 +188,13 @@ def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, .
     tables = [
         TableData(
             "learning",
-            f"Learning to {1 - s.target:.0%} accuracy; medians are empty where cut off",
+            f"Learning to {1 - s.learning.target:.0%} accuracy; medians are empty where cut off",
             columns,
             tuple(rows),
         )
     ]
     cells = []
-    for optimizer in s.optimizers:
+    for optimizer in s.learning.optimizers:
         for pair in (("FCN", "CNN"), ("LCN", "CNN")):
             for currency in CURRENCIES:
                 for bits, ratio in ratios(s, learned, optimizer, currency, pair).items():
@@ -218,9 +205,9 @@ def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, .
                             optimizer,
                             currency,
                             bits,
-                            _finite(ratio.estimate),
+                            finite(ratio.estimate),
                             ratio.low,
-                            _finite(ratio.high),
+                            finite(ratio.high),
                             ratio.count,
                         )
                     )
@@ -233,61 +220,64 @@ def learning_tables(s: PatternsSettings, learned: Learned) -> tuple[TableData, .
             tuple(cells),
         )
     )
-    if s.finite_samples:
+    if s.learning.finite_samples:
         tables.append(_threshold_table(s, learned))
     return tuple(tables)
 
 
-def sample_threshold(s: PatternsSettings, learned: Learned, network: str) -> Threshold | None:
+def sample_threshold(
+    s: PatternsSettings, learned: LearningResults, network: str
+) -> Threshold | None:
     """The size of the training set from which half of the seeds reach the target.
 
-    >>> sample_threshold(PatternsSettings(), Learned({}, {}), "CNN") is None
+    >>> sample_threshold(PatternsSettings(), LearningResults({}, {}), "CNN") is None
     True
     """
     sizes, risks = [], []
-    for samples in s.finite_samples:
-        found = learned.get("plain", network, "adam", s.finite_size, samples)
-        if found is not None:
-            sizes += [samples] * len(found.risks)
-            risks += found.risks.tolist()
+    for samples in s.learning.finite_samples:
+        result = learned.get("plain", network, "adam", s.learning.finite_size, samples)
+        if result is not None:
+            sizes += [samples] * len(result.risks)
+            risks += result.risks.tolist()
     try:
-        return threshold_from_metric(sizes, risks, s.target) if sizes else None
+        return threshold_from_metric(sizes, risks, s.learning.target) if sizes else None
     except SeparatrixError:  # too little to fit
         return None
 
 
-def _threshold_table(s: PatternsSettings, learned: Learned) -> TableData:
+def _threshold_table(s: PatternsSettings, learned: LearningResults) -> TableData:
     rows = []
     for network in ("CNN", "FCN"):
-        found = sample_threshold(s, learned, network)
-        if found is not None:
+        threshold = sample_threshold(s, learned, network)
+        if threshold is not None:
             rows.append(
                 (
                     network,
-                    s.finite_size,
-                    _finite(found.estimate),
-                    found.low,
-                    _finite(found.high),
-                    found.censoring,
-                    found.trials,
+                    s.learning.finite_size,
+                    finite(threshold.estimate),
+                    threshold.low,
+                    finite(threshold.high),
+                    threshold.censoring,
+                    threshold.trials,
                 )
             )
     columns = ("network", "n", "training rows", "low", "high", "censoring", "trials")
     title = (
-        f"The training set from which half of the seeds reach {1 - s.target:.0%} accuracy (adam)"
+        f"The training set from which half of the seeds reach {1 - s.learning.target:.0%} "
+        "accuracy (adam)"
     )
     return TableData("sample-thresholds", title, columns, tuple(rows))
 
 
-def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
+def learning_notes(s: PatternsSettings, learned: LearningResults) -> list[Note]:
     """How rates were tuned, how steps were read, and in which currency the separation shows.
 
-    >>> [note.code for note in learning_notes(PatternsSettings(), Learned({}, {}))]
+    >>> [note.code for note in learning_notes(PatternsSettings(), LearningResults({}, {}))]
     ['tuning', 'networks', 'resolution']
     """
     grids = "; ".join(
-        f"{name} {', '.join(f'{r:g}' for r in getattr(s, f'{name}_rates'))}"
-        for name in s.optimizers
+        f"{name} {', '.join(f'{r:g}' for r in getattr(s.learning, f'{name}_rates'))}"
+        for name in s.learning.optimizers
     )
     chosen = "; ".join(f"{case.label}: {rate:g}" for case, rate in learned.rates.items())
     notes = [
@@ -295,24 +285,24 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
             "tuning",
             "info",
             f"Learning rates were chosen for every case from one grid an optimizer ({grids}) on "
-            f"{s.tuning_seeds} seeds that the results never see: most seeds at the target, then "
-            "the fewest steps (the FCN on permuted bits takes its rate on ordered ones). Chosen: "
-            f"{chosen or 'none yet'}.",
+            f"{s.learning.tuning_seeds} seeds that the results never see: most seeds at the "
+            "target, then the fewest steps (the FCN on permuted bits takes its rate on ordered "
+            f"ones). Chosen: {chosen or 'none yet'}.",
         ),
         Note(
             "networks",
             "info",
-            f"All networks have {s.filters} filters (units), ReLU, hinge loss and batches of "
-            f"{s.batch}; at equal filters the CNN and the FCN have equally many parameters, "
-            "q(n+2), and the LCN (n-k+1)·q·(k+2).",
+            f"All networks have {s.learning.filters} filters (units), ReLU, hinge loss and "
+            f"batches of {s.learning.batch}; at equal filters the CNN and the FCN have equally "
+            "many parameters, q(n+2), and the LCN (n-k+1)·q·(k+2).",
         ),
         Note(
             "resolution",
             "info",
-            f"Accuracy is looked at {s.times} times, spaced evenly in log steps, on {s.test} "
-            "fresh rows; intervals take the look before the target as the lower end. A run that "
-            "used up its steps counts as needing at least those. Seconds include the looks, and "
-            "on a GPU are a batch's shared among its trials.",
+            f"Accuracy is looked at {s.learning.times} times, spaced evenly in log steps, on "
+            f"{s.learning.test} fresh rows; intervals take the look before the target as the "
+            "lower end. A run that used up its steps counts as needing at least those. Seconds "
+            "include the looks, and on a GPU are a batch's shared among its trials.",
         ),
     ]
     edges = [
@@ -329,13 +319,13 @@ def learning_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
     return notes + _currency_notes(s, learned)
 
 
-def _currency_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
+def _currency_notes(s: PatternsSettings, learned: LearningResults) -> list[Note]:
     """In which currency the separation shows: how the ratio grows, and what it is at the largest
     size.
     """
     notes = []
-    for optimizer in s.optimizers:
-        growing, largest, last = [], [], s.sizes[-1]
+    for optimizer in s.learning.optimizers:
+        growing, largest, last = [], [], s.learning.sizes[-1]
         for currency in CURRENCIES:
             slope = growth_of(s, learned, optimizer, currency)
             ratio = ratios(s, learned, optimizer, currency, ("FCN", "CNN")).get(last)
@@ -349,3 +339,134 @@ def _currency_notes(s: PatternsSettings, learned: Learned) -> list[Note]:
             )
             notes.append(Note("currency", "info", text))
     return notes
+
+
+def search_figures(searches: list[list[dict[str, Any]]]) -> tuple[Figure, ...]:
+    """Candidates and seconds against n.
+
+    >>> search_figures([])
+    ()
+    """
+    if not searches:
+        return ()
+    sizes = tuple(rows[0]["bits"] for rows in searches)
+    counts = (
+        Series(
+            "all sets of k bits, C(n,k)",
+            sizes,
+            tuple(float(rows[0]["sets"]) for rows in searches),
+            role="law",
+        ),
+        Series(
+            "windows, n-k+1",
+            sizes,
+            tuple(float(rows[0]["windows"]) for rows in searches),
+            role="law",
+        ),
+    )
+    lines = []
+    for key, label in (
+        ("junta_seconds", "search over sets"),
+        ("window_seconds", "search over windows"),
+    ):
+        points = [
+            (rows[0]["bits"], mean_interval([row[key] for row in rows]))
+            for rows in searches
+            if all(row[key] is not None for row in rows)
+        ]
+        line = Series.of(label, points)
+        # What is not positive has no place on a logarithmic axis.
+        low = tuple(end if end is not None and end > 0 else None for end in line.low)
+        lines.append(dataclasses.replace(line, low=low))
+    caption = "k = ⌈log2 n⌉; a point is missing where the sets are too many to search."
+    return (
+        Figure(
+            "search-candidates",
+            "Candidates of the exact learners",
+            Axis("n", log=True),
+            Axis("candidates", log=True),
+            counts,
+            caption,
+        ),
+        Figure(
+            "search-seconds",
+            "Time of the exact learners",
+            Axis("n", log=True),
+            Axis("seconds", log=True),
+            tuple(lines),
+            caption,
+        ),
+    )
+
+
+def search_table(searches: list[list[dict[str, Any]]]) -> TableData:
+    """The searches, one row per size.
+
+    >>> search_table([]).rows
+    ()
+    """
+    cells = []
+    for rows in searches:
+        first = rows[0]
+        windows = mean_interval([row["window_seconds"] for row in rows])
+        known = [row["junta_seconds"] for row in rows if row["junta_seconds"] is not None]
+        sets = mean_interval(known) if known else None
+        empty = sum(row["permuted_windows"] == 0 for row in rows)
+        cells.append(
+            (
+                *(
+                    first["bits"],
+                    first["window"],
+                    first["windows"],
+                    first["sets"],
+                    windows.estimate,
+                    windows.low,
+                    windows.high,
+                ),
+                *((sets.estimate, sets.low, sets.high) if sets else (None, None, None)),
+                len(rows),
+                empty,
+            )
+        )
+    columns = (
+        *(
+            "n",
+            "k",
+            "windows",
+            "sets",
+            "window seconds",
+            "low",
+            "high",
+            "set seconds",
+            "set low",
+            "set high",
+            "repetitions",
+        ),
+        "permuted: no window explains",
+    )
+    return TableData(
+        "search",
+        "Exact learners from noise-free samples; times with 95 % intervals over repetitions",
+        columns,
+        tuple(cells),
+    )
+
+
+def expressivity_notes(s: PatternsSettings) -> tuple[Note, ...]:
+    """Why no convolutional network solves the permuted or spread task.
+
+    >>> expressivity_notes(PatternsSettings())[0].code
+    'expressivity'
+    """
+    chances = ", ".join(f"{lucky(n, log_window(n)):.2g} at n = {n}" for n in s.learning.sizes)
+    return (
+        Note(
+            "expressivity",
+            "info",
+            "When the k bits do not all lie in one window, the parity has correlation exactly 0 "
+            "with every function of one window, so with every CNN or LCN of this field: its "
+            "hinge loss is at least E[1 - y·h] = 1, that of the network that is zero, whatever "
+            "its width. A random order leaves the bits in one window with probability "
+            f"(n-k+1)/C(n,k): {chances}.",
+        ),
+    )

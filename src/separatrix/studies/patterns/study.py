@@ -3,43 +3,37 @@
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
-from separatrix.studies.patterns.certificates import (
-    certificate_figures,
-    certificate_findings,
-    certificate_tables,
-    measure_certificates,
+from separatrix.studies.patterns import theorem_verdicts, verdicts
+from separatrix.studies.patterns.figures import (
+    expressivity_notes,
+    learning_figures,
+    learning_notes,
+    learning_tables,
+    search_figures,
+    search_table,
 )
-from separatrix.studies.patterns.claims import CLAIMS
-from separatrix.studies.patterns.figures import learning_figures, learning_notes, learning_tables
-from separatrix.studies.patterns.gradient_figures import (
+from separatrix.studies.patterns.settings import SCALES, PatternsSettings
+from separatrix.studies.patterns.theorem_figures import (
+    certificate_figures,
+    certificate_tables,
     crossing_notes,
     gradient_figures,
     gradient_table,
 )
-from separatrix.studies.patterns.gradients import (
-    gradient_findings,
-    identity_errors,
+from separatrix.studies.patterns.trials import (
+    learn,
+    learning_sweeps,
+    measure_certificates,
     measure_gradients,
-)
-from separatrix.studies.patterns.search import (
-    expressivity_notes,
     measure_search,
-    search_figures,
-    search_finding,
-    search_table,
 )
-from separatrix.studies.patterns.settings import SCALES, PatternsSettings
-from separatrix.studies.patterns.trials import learn, learning_sweeps
-from separatrix.studies.patterns.verdicts import learning_findings
 from separatrix.studies.study import Study
+from separatrix.theory.patterns.hardness import identity_errors
 
 
 class Patterns(Study[PatternsSettings]):
     """The computational separation on k-patterns: theorems on real runs, exact gradients, learning,
     exact search.
-
-    >>> Patterns().name, len(Patterns().claims)
-    ('patterns', 15)
     """
 
     name = "patterns"
@@ -48,7 +42,7 @@ class Patterns(Study[PatternsSettings]):
         "Theorem 4's proof on real runs, Theorem 12's exact gradients, steps to learn against n, "
         "search with unknown order"
     )
-    claims = CLAIMS
+    claims = theorem_verdicts.CLAIMS + verdicts.CLAIMS
     scales = SCALES
 
     def sweeps(self, settings: PatternsSettings) -> dict[str, Sweep]:
@@ -56,8 +50,8 @@ class Patterns(Study[PatternsSettings]):
 
     def conclude(self, lab: Lab, settings: PatternsSettings) -> Outcome:
         s = settings
-        # Trials come last: they stop when a budget is spent, calculations do not. But a shard has
-        # its trials to run, and then waits for others'.
+        # Trials come last: they stop when a budget is spent, calculations do not. But a shard runs
+        # its trials first, because it then waits for those of others.
         if lab.shard:
             learn(lab, s)
         certificates = measure_certificates(lab, s)
@@ -66,10 +60,10 @@ class Patterns(Study[PatternsSettings]):
         search = measure_search(lab, s)
         learned = learn(lab, s)
         findings = (
-            *certificate_findings(s, certificates),
-            *gradient_findings(gradients, identity),
-            *learning_findings(s, learned),
-            search_finding(search),
+            *theorem_verdicts.certificate_findings(s, certificates),
+            *theorem_verdicts.gradient_findings(gradients, identity),
+            *verdicts.learning_findings(s, learned),
+            verdicts.search_finding(search),
         )
         figures = (
             *gradient_figures(gradients),
@@ -84,7 +78,7 @@ class Patterns(Study[PatternsSettings]):
             search_table(search),
         )
         notes = (
-            *_recipe(s),
+            *recipe_notes(s),
             *crossing_notes(gradients),
             *learning_notes(s, learned),
             *expressivity_notes(s),
@@ -92,7 +86,8 @@ class Patterns(Study[PatternsSettings]):
         return Outcome(findings, figures, tables, notes)
 
 
-def _recipe(s: PatternsSettings) -> tuple[Note, ...]:
+def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:
+    """What was chosen after looking at results, and how Theorem 4's recipe is run."""
     return (
         Note(
             "chosen-after-looking",

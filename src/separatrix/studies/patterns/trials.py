@@ -1,26 +1,41 @@
-"""Learning k-patterns: which trials are run, how their rates are tuned, and what each case needed."""
+"""What the study `patterns` runs: trained networks with tuned rates, and exact calculations."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from separatrix.engine import Lab, Measure, Sweep, Trial
+from separatrix.inference.censored_medians import Amounts
 from separatrix.learners import Learner, Stop
 from separatrix.networks import CNN, FCN, LCN, Network
-from separatrix.studies.patterns.censored import Amounts
+from separatrix.studies.cells import Row, run_cells
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.study import seeds_from
+from separatrix.studies.tuning import run_grids
 from separatrix.tasks import PatternTask
-from separatrix.theory.patterns import log_window
+from separatrix.theory.patterns import (
+    UnitActivation,
+    junta_search,
+    log_window,
+    separation_row,
+    window_search,
+)
+from separatrix.theory.patterns.junta import LARGEST_SEARCH
+from separatrix.theory.patterns.theorem4_run import Theorem4Run, certify
 
 NETWORKS = ("CNN", "LCN", "FCN")
-PASSES = 3  # a step's forward pass and its gradients in the hidden layer's outputs and weights
+# A step is a forward pass and the gradients in the hidden layer's outputs and in its weights.
+PASSES = 3
+# (activation, initialisation): ReLU has no ceiling; the last is Theorem 4's own start, where all
+# draws agree.
+FAMILIES = (("relu", "gaussian"), ("tanh", "gaussian"), ("clipped", "theorem4"))
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class PatternCase:
     """One cell of the learning experiments: a variant of the task, a network, an optimizer and a
     size.
 
@@ -29,7 +44,7 @@ class Case:
     the readout is trained). `samples` is the size of a fixed training set, 0 for fresh rows at each
     step.
 
-    >>> Case("plain", "CNN", "adam", 16).window
+    >>> PatternCase("plain", "CNN", "adam", 16).window
     4
     """
 
@@ -61,70 +76,74 @@ def network_of(name: str, window: int, filters: int) -> Network:
     return {"CNN": CNN(window, filters), "LCN": LCN(window, filters), "FCN": FCN(filters)}[name]
 
 
-def plain_cases(s: PatternsSettings) -> list[Case]:
+def plain_cases(s: PatternsSettings) -> list[PatternCase]:
     """The three networks at every size with every optimizer.
 
     >>> len(plain_cases(PatternsSettings()))
     9
     """
     return [
-        Case("plain", name, optimizer, bits)
-        for optimizer in s.optimizers
-        for bits in s.sizes
+        PatternCase("plain", name, optimizer, bits)
+        for optimizer in s.learning.optimizers
+        for bits in s.learning.sizes
         for name in NETWORKS
     ]
 
 
-def variant_cases(s: PatternsSettings) -> list[Case]:
+def variant_cases(s: PatternsSettings) -> list[PatternCase]:
     """CNN and FCN with Adam on every variant.
 
-    >>> [case.label for case in variant_cases(PatternsSettings(variants=("hidden",)))]
+    >>> s = PatternsSettings().replace(learning={"variants": ("hidden",)})
+    >>> [case.label for case in variant_cases(s)]
     ['CNN, adam, hidden, n = 16', 'FCN, adam, hidden, n = 16']
     """
     return [
-        Case(variant, name, "adam", bits)
-        for variant in s.variants
-        for bits in s.variant_sizes
+        PatternCase(variant, name, "adam", bits)
+        for variant in s.learning.variants
+        for bits in s.learning.variant_sizes
         for name in ("CNN", "FCN")
     ]
 
 
-def finite_cases(s: PatternsSettings) -> list[Case]:
+def finite_cases(s: PatternsSettings) -> list[PatternCase]:
     """CNN and FCN with Adam on fixed training sets.
 
-    >>> len(finite_cases(PatternsSettings(finite_samples=(64, 128))))
+    >>> len(finite_cases(PatternsSettings().replace(learning={"finite_samples": (64, 128)})))
     4
     """
     return [
-        Case("plain", name, "adam", s.finite_size, samples)
+        PatternCase("plain", name, "adam", s.learning.finite_size, samples)
         for name in ("CNN", "FCN")
-        for samples in s.finite_samples
+        for samples in s.learning.finite_samples
     ]
 
 
-def rates_of(s: PatternsSettings, case: Case) -> tuple[float, ...]:
+def rates_of(s: PatternsSettings, case: PatternCase) -> tuple[float, ...]:
     """The grid of learning rates: one for each optimizer, the same for all networks and sizes.
 
-    >>> rates_of(PatternsSettings(), Case("plain", "CNN", "adam", 16))
+    >>> rates_of(PatternsSettings(), PatternCase("plain", "CNN", "adam", 16))
     (0.01, 0.03, 0.1, 0.3)
     """
-    return s.adam_rates if case.optimizer == "adam" else s.sgd_rates
+    return s.learning.adam_rates if case.optimizer == "adam" else s.learning.sgd_rates
 
 
-def cap_of(s: PatternsSettings, case: Case) -> int:
+def cap_of(s: PatternsSettings, case: PatternCase) -> int:
     """The most steps that a trial of this case may take.
 
-    >>> cap_of(PatternsSettings(), Case("plain", "FCN", "adam", 32))
+    >>> cap_of(PatternsSettings(), PatternCase("plain", "FCN", "adam", 32))
     4000
     """
-    return (s.full_steps if case.network == "FCN" else s.window_steps)[s.sizes.index(case.bits)]
+    return (s.learning.full_steps if case.network == "FCN" else s.learning.window_steps)[
+        s.learning.sizes.index(case.bits)
+    ]
 
 
-def seeds_of(s: PatternsSettings, case: Case) -> int:
+def seeds_of(s: PatternsSettings, case: PatternCase) -> int:
     """How many seeds a case has: more where the FCN with and without a permutation is asked to be
     equal, which is harder to show.
 
-    >>> seeds_of(PatternsSettings(equal_seeds=99), Case("hidden", "FCN", "adam", 16))
+    >>> s = PatternsSettings().replace(learning={"equal_seeds": 99})
+    >>> seeds_of(s, PatternCase("hidden", "FCN", "adam", 16))
     99
     """
     compared = (
@@ -133,17 +152,16 @@ def seeds_of(s: PatternsSettings, case: Case) -> int:
         and case.variant in ("plain", "hidden")
         and not case.samples
     )
-    return (
-        max(s.seeds, s.equal_seeds)
-        if compared and case.bits in s.variant_sizes and "hidden" in s.variants
-        else s.seeds
-    )
+    permuted_too = "hidden" in s.learning.variants and case.bits in s.learning.variant_sizes
+    extra = s.learning.equal_seeds if compared and permuted_too else 0
+    return max(s.learning.seeds, extra)
 
 
-def trial_of(s: PatternsSettings, case: Case, rate: float, seed: int) -> Trial:
+def trial_of(s: PatternsSettings, case: PatternCase, rate: float, seed: int) -> Trial:
     """One trial of a case.
 
-    >>> trial_of(PatternsSettings(), Case("hidden", "CNN", "adam", 16), 0.01, seed=3).task.hidden
+    >>> case = PatternCase("hidden", "CNN", "adam", 16)
+    >>> trial_of(PatternsSettings(), case, rate=0.01, seed=3).task.hidden
     True
     """
     more: dict[str, Any] = {"start": (case.bits - case.window) // 2}
@@ -155,94 +173,103 @@ def trial_of(s: PatternsSettings, case: Case, rate: float, seed: int) -> Trial:
         case "spread":
             more = {"spread": True}
         case "biased":
-            more |= {"probability": s.probability}
+            more |= {"probability": s.learning.probability}
     train = ("readout",) if case.variant == "readout" else ("weights", "bias", "readout", "offset")
     learner = Learner(
         rate,
         cap_of(s, case),
         loss="hinge",
         oracle="empirical" if case.samples else "online",
-        batch=s.batch,
+        batch=s.learning.batch,
         optimizer=case.optimizer,
         train=train,
-        stop=Stop(target=s.target),
+        stop=Stop(target=s.learning.target),
     )
-    measure = Measure(test=s.test, times=s.times, spacing="log")
+    measure = Measure(test=s.learning.test, times=s.learning.times, spacing="log")
     task = PatternTask(case.bits, case.window, **more)
     return Trial(
-        task, network_of(case.network, case.window, s.filters), learner, case.samples, seed, measure
+        task,
+        network_of(case.network, case.window, s.learning.filters),
+        learner,
+        case.samples,
+        seed,
+        measure,
     )
 
 
-def tuning_trials(s: PatternsSettings, cases: Iterable[Case]) -> dict[Case, list[Trial]]:
-    """For each case the trials that choose its rate: the whole grid, on seeds that the results
-    never see.
+def tuning_trials(
+    s: PatternsSettings, cases: Iterable[PatternCase]
+) -> dict[PatternCase, dict[float, list[Trial]]]:
+    """For each case that is tuned and each rate of its grid, the trials that decide, on held-out
+    seeds.
 
-    >>> found = tuning_trials(PatternsSettings(), [Case("plain", "CNN", "adam", 16)])
-    >>> [len(trials) for trials in found.values()]
-    [8]
+    >>> grids = tuning_trials(PatternsSettings(), [PatternCase("plain", "CNN", "adam", 16)])
+    >>> [len(trials) for grid in grids.values() for trials in grid.values()]
+    [2, 2, 2, 2]
     """
-    seeds = seeds_from(s.seed, s.tuning_seeds, purpose=1)
+    seeds = seeds_from(s.seed, s.learning.tuning_seeds, purpose=1)
     tuned = {tuning_case(s, case) for case in cases}
-    ordered = sorted(tuned, key=lambda case: case.label)
     return {
-        case: [trial_of(s, case, rate, seed) for rate in rates_of(s, case) for seed in seeds]
-        for case in ordered
+        case: {
+            rate: [trial_of(s, case, rate, seed) for seed in seeds] for rate in rates_of(s, case)
+        }
+        for case in sorted(tuned, key=lambda case: case.label)
     }
 
 
-def tuning_case(s: PatternsSettings, case: Case) -> Case:
+def tuning_case(s: PatternsSettings, case: PatternCase) -> PatternCase:
     """The case on which the rate of a case is tuned: itself, but for two exceptions.
 
     Finite training sets take the rate of the largest one. The FCN on permuted bits takes its rate
     on ordered ones: to it they are the same task, and two noisy choices would tell them apart.
 
-    >>> tuning_case(PatternsSettings(finite_samples=(8, 64)), Case("plain", "CNN", "adam", 16, 8)).samples
+    >>> s = PatternsSettings().replace(learning={"finite_samples": (8, 64)})
+    >>> tuning_case(s, PatternCase("plain", "CNN", "adam", 16, samples=8)).samples
     64
-    >>> tuning_case(PatternsSettings(), Case("hidden", "FCN", "adam", 16)).variant
+    >>> tuning_case(s, PatternCase("hidden", "FCN", "adam", 16)).variant
     'plain'
     """
     if case.variant == "hidden" and case.network == "FCN":
         return dataclasses.replace(case, variant="plain")
-    return dataclasses.replace(case, samples=max(s.finite_samples)) if case.samples else case
+    return (
+        dataclasses.replace(case, samples=max(s.learning.finite_samples)) if case.samples else case
+    )
 
 
-def choose_rate(rows: list[dict[str, Any]], rates: tuple[float, ...]) -> float | None:
+def choose_rate(grid: Mapping[float, list[Row]]) -> float | None:
     """The rate at which most seeds reach the target; then in the fewest steps on average; then with
-    the smallest risk.
+    the smallest risk. None where no trial was run.
 
     A run that did not reach the target counts as the longest of all, however early it ended: one
     that diverges is not a fast one.
 
-    >>> rows = [{"learner.rate.level": r, "status": "reached", "steps": t, "risk": 0.0} for r, t in ((0.1, 9), (0.3, 5))]
-    >>> choose_rate(rows, (0.1, 0.3, 1.0))
+    >>> def row(steps):
+    ...     return {"status": "reached", "steps": steps, "risk": 0.0}
+    >>> choose_rate({0.1: [row(9)], 0.3: [row(5)], 1.0: []})
     0.3
     """
     scores = {}
-    longest = max((row["steps"] for row in rows), default=0)
-    for rate in rates:
-        mine = [row for row in rows if row["learner.rate.level"] == rate]
-        if mine:
-            reached = np.mean([row["status"] == "reached" for row in mine])
-            risks = [
-                row["risk"] if row["risk"] is not None and np.isfinite(row["risk"]) else 1.0
-                for row in mine
-            ]
-            steps = [row["steps"] if row["status"] == "reached" else longest for row in mine]
-            scores[rate] = (-reached, np.mean(steps), np.mean(risks))
+    longest = max((row["steps"] for rows in grid.values() for row in rows), default=0)
+    for rate, rows in grid.items():
+        if rows:
+            reached = [row["status"] == "reached" for row in rows]
+            steps = [row["steps"] if good else longest for row, good in zip(rows, reached)]
+            risks = [_risk(row, otherwise=1.0) for row in rows]
+            scores[rate] = (-np.mean(reached), np.mean(steps), np.mean(risks))
     return min(scores, key=lambda rate: scores[rate]) if scores else None
 
 
+def _risk(row: Row, otherwise: float) -> float:
+    """The risk of a trial, or another number where it is not finite."""
+    risk = row["risk"]
+    return risk if risk is not None and math.isfinite(risk) else otherwise
+
+
 @dataclasses.dataclass(frozen=True)
-class Measured:
-    """What the seeds of a case did at its tuned rate.
+class CaseResult:
+    """What the seeds of a case needed at its tuned rate."""
 
-    >>> row = {"status": "reached", "steps": 9, "trace.step": [0, 7, 9], "risk": 0.0, "run.seconds": 0.1}
-    >>> Measured.of(Case("plain", "CNN", "adam", 16), 0.1, [row, row]).steps.lower.tolist()
-    [8.0, 8.0]
-    """
-
-    case: Case
+    case: PatternCase
     rate: float
     steps: Amounts
     seconds: Amounts
@@ -251,57 +278,55 @@ class Measured:
     broken: int  # diverged or not finite
 
     @classmethod
-    def of(cls, case: Case, rate: float, rows: list[dict[str, Any]]) -> "Measured":
+    def of(cls, case: PatternCase, rate: float, rows: list[Row]) -> "CaseResult":
         """From the rows of the trials.
 
         What did not reach the target is cut off at its steps, whatever ended it.
+
+        >>> row = {"status": "reached", "steps": 9, "trace.step": [0, 7, 9], "risk": 0.0}
+        >>> case = PatternCase("plain", "CNN", "adam", 16)
+        >>> CaseResult.of(case, 0.1, [row | {"run.seconds": 0.1}] * 2).steps.lower.tolist()
+        [8.0, 8.0]
         """
-        good = np.array([row["status"] == "reached" for row in rows])
+        reached = np.array([row["status"] == "reached" for row in rows])
         steps = np.array([row["steps"] for row in rows], float)
-        before = np.array(
+        after_previous = np.array(
             [
                 row["trace.step"][-2] + 1 if len(row["trace.step"]) > 1 else row["steps"]
                 for row in rows
             ],
             float,
         )
-        seconds = np.array([row["run.seconds"] for row in rows])
-        needed = Amounts.of(
-            np.maximum(np.where(good, before, steps), 1.0),
-            np.where(good, np.maximum(steps, 1.0), np.inf),
+        seconds = np.maximum([row["run.seconds"] for row in rows], 1e-9)
+        return cls(
+            case,
+            rate,
+            steps=Amounts.of(
+                np.maximum(np.where(reached, after_previous, steps), 1.0),
+                np.where(reached, np.maximum(steps, 1.0), np.inf),
+            ),
+            seconds=Amounts.of(seconds, np.where(reached, seconds, np.inf)),
+            risks=np.array([_risk(row, otherwise=0.5) for row in rows]),
+            reached=int(reached.sum()),
+            broken=sum(row["status"] in ("diverged", "non-finite") for row in rows),
         )
-        time = Amounts.of(
-            np.maximum(seconds, 1e-9), np.where(good, np.maximum(seconds, 1e-9), np.inf)
-        )
-        risks = np.array(
-            [
-                0.5 if row["risk"] is None or not np.isfinite(row["risk"]) else row["risk"]
-                for row in rows
-            ]
-        )
-        broken = sum(row["status"] in ("diverged", "non-finite") for row in rows)
-        return cls(case, rate, needed, time, risks, int(good.sum()), broken)
 
 
 @dataclasses.dataclass(frozen=True)
-class Learned:
-    """All cases that were measured, and the rates that were chosen.
+class LearningResults:
+    """All cases that were measured, and the rates that were chosen."""
 
-    >>> Learned({}, {}).get("plain", "CNN", "adam", 16) is None
-    True
-    """
-
-    cases: Mapping[Case, Measured]
-    rates: Mapping[Case, float]
+    cases: Mapping[PatternCase, CaseResult]
+    rates: Mapping[PatternCase, float]
 
     def get(
         self, variant: str, network: str, optimizer: str, bits: int, samples: int = 0
-    ) -> Measured | None:
+    ) -> CaseResult | None:
         """The measured case, where there is one."""
-        return self.cases.get(Case(variant, network, optimizer, bits, samples))
+        return self.cases.get(PatternCase(variant, network, optimizer, bits, samples))
 
 
-def all_cases(s: PatternsSettings) -> list[Case]:
+def all_cases(s: PatternsSettings) -> list[PatternCase]:
     """Every case of the settings.
 
     >>> len(all_cases(PatternsSettings()))
@@ -318,7 +343,12 @@ def learning_sweeps(s: PatternsSettings) -> dict[str, Sweep]:
     {'tuning': 96, 'results': 182}
     """
     cases = all_cases(s)
-    tuning = [trial for trials in tuning_trials(s, cases).values() for trial in trials]
+    tuning = [
+        trial
+        for grid in tuning_trials(s, cases).values()
+        for trials in grid.values()
+        for trial in trials
+    ]
     results = [
         trial_of(s, case, rates_of(s, case)[len(rates_of(s, case)) // 2], seed)
         for case in cases
@@ -327,21 +357,15 @@ def learning_sweeps(s: PatternsSettings) -> dict[str, Sweep]:
     return {"tuning": Sweep(tuple(tuning)), "results": Sweep(tuple(results))}
 
 
-def learn(lab: Lab, s: PatternsSettings) -> Learned:
+def learn(lab: Lab, s: PatternsSettings) -> LearningResults:
     """Tune every case, then run its seeds at the chosen rate; cases that a budget cut off are
     missing or have fewer seeds.
     """
     cases = all_cases(s)
-    tuning = tuning_trials(s, cases)
-    rows = _rows(lab, [trial for trials in tuning.values() for trial in trials], "patterns: tuning")
-    rates = {}
-    for case, trials in tuning.items():
-        rate = choose_rate(
-            [rows[t.identity] for t in trials if t.identity in rows], rates_of(s, case)
-        )
-        if rate is not None:
-            rates[case] = rate
-    results = {
+    grids = run_grids(lab, tuning_trials(s, cases), "patterns: tuning")
+    chosen = {case: choose_rate(grid) for case, grid in grids.items()}
+    rates = {case: rate for case, rate in chosen.items() if rate is not None}
+    trials = {
         case: [
             trial_of(s, case, rates[tuning_case(s, case)], seed)
             for seed in seeds_from(s.seed, seeds_of(s, case))
@@ -349,16 +373,143 @@ def learn(lab: Lab, s: PatternsSettings) -> Learned:
         for case in cases
         if tuning_case(s, case) in rates
     }
-    rows = _rows(
-        lab, [trial for trials in results.values() for trial in trials], "patterns: results"
+    rows = run_cells(lab, trials, "patterns: results")
+    results = {
+        case: CaseResult.of(case, rates[tuning_case(s, case)], members)
+        for case, members in rows.items()
+        if len(members) >= 2
+    }
+    return LearningResults(results, rates)
+
+
+def certificate_runs(s: PatternsSettings) -> list[Theorem4Run]:
+    """The runs of Theorem 4's recipe that the settings ask for.
+
+    >>> certificate_runs(PatternsSettings())[0]
+    Theorem4Run(bits=4, window=2, filters=8192, steps=5000, ceiling=1.0, records=40)
+    """
+    part = s.certificate
+    sizes = zip(part.bits, part.windows, part.filters, part.steps)
+    return [Theorem4Run(*run, s.ceiling, part.records) for run in sizes]
+
+
+def measure_certificates(lab: Lab, s: PatternsSettings) -> list[dict[str, Any]]:
+    """`certify` on every run of the settings, remembered by the laboratory."""
+    count, out = s.certificate.seeds, []
+    for run in certificate_runs(s):
+        inputs = dataclasses.asdict(run) | {"seed": s.seed, "count": count, "delta": s.delta}
+        out.append(
+            lab.remember(
+                "certificate",
+                inputs,
+                lambda run=run: certify(run, seeds_from(s.seed, count), s.delta),
+            )
+        )
+    return out
+
+
+def gradient_row(
+    bits: int, window: int, activation: str, initialisation: str, draws: int, seed: int
+) -> dict[str, Any]:
+    """`separation_row` as plain values.
+
+    >>> row = gradient_row(16, 4, "tanh", "gaussian", draws=4, seed=0)
+    >>> row["full"]["high"] < row["paper"]
+    True
+    """
+    row = separation_row(
+        bits, window, UnitActivation(activation), initialisation, draws=draws, seed=seed
     )
-    measured = {}
-    for case, trials in results.items():
-        mine = [rows[t.identity] for t in trials if t.identity in rows]
-        if len(mine) >= 2:
-            measured[case] = Measured.of(case, rates[tuning_case(s, case)], mine)
-    return Learned(measured, rates)
+    numbers = {
+        "paper_readout": row.paper_readout,
+        "ratio": row.ratio,
+        "bounded_ratio": row.bounded_ratio,
+    }
+    finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return dataclasses.asdict(row) | finite
 
 
-def _rows(lab: Lab, trials: list[Trial], what: str) -> dict[str, dict[str, Any]]:
-    return {row["trial"]: row for row in lab.run(Sweep(tuple(trials)), what).arrow.to_pylist()}
+def measure_gradients(lab: Lab, s: PatternsSettings) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every family at k = ⌈log2 n⌉, and of tanh at a fixed window, remembered by the
+    laboratory.
+
+    >>> s = PatternsSettings().replace(gradient={"sizes": (8, 16), "draws": 2})
+    >>> list(measure_gradients(Lab(), s))
+    ['relu, gaussian', 'tanh, gaussian', 'clipped, theorem4', 'tanh, gaussian, k = 3']
+    """
+    part = s.gradient
+    families: dict[str, tuple[str, str, int | None]] = {
+        f"{activation}, {initialisation}": (activation, initialisation, None)
+        for activation, initialisation in FAMILIES
+    }
+    families[f"tanh, gaussian, k = {part.window}"] = ("tanh", "gaussian", part.window)
+    out: dict[str, list[dict[str, Any]]] = {}
+    for name, (activation, initialisation, fixed) in families.items():
+        out[name] = []
+        for bits in part.sizes:
+            inputs = {
+                "bits": bits,
+                "window": fixed or log_window(bits),
+                "activation": activation,
+                "initialisation": initialisation,
+                "draws": part.draws,
+                "seed": s.seed,
+            }
+            row = lab.remember("gradient", inputs, lambda inputs=inputs: gradient_row(**inputs))
+            out[name].append(row)
+    return out
+
+
+def search_once(bits: int, samples: int, seed: int) -> dict[str, Any]:
+    """Both searches for the parity of k = ⌈log2 n⌉ consecutive bits, and both again after a
+    permutation of the bits.
+
+    Where there are too many sets of bits to search, the time is missing and the count is not.
+
+    >>> row = search_once(16, 500, seed=0)
+    >>> row["windows"], row["sets"], row["agree"], row["permuted_windows"]
+    (13, 1820, True, 0)
+    """
+    window = log_window(bits)
+    rng = np.random.default_rng([seed, bits, window])
+    x = rng.choice([-1, 1], (samples, bits))
+    start = int(rng.integers(0, bits - window + 1))
+    y = x[:, start : start + window].prod(1)
+    order = rng.permutation(bits)
+    by_window = window_search(x, y, window)
+    row: dict[str, Any] = {
+        "bits": bits,
+        "window": window,
+        "windows": by_window.candidates,
+        "sets": math.comb(bits, window),
+        "window_rows": by_window.rows_read,
+        "junta_rows": None,
+        "window_seconds": by_window.seconds,
+        "junta_seconds": None,
+        "agree": None,
+        "permuted_found": None,
+    }
+    bits_of_label = tuple(range(start, start + window))
+    row["window_found"] = by_window.unique and by_window.supports[0] == bits_of_label
+    row["permuted_windows"] = window_search(x[:, order], y, window).survivors
+    if row["sets"] <= LARGEST_SEARCH:
+        by_set = junta_search(x, y, window)
+        row["junta_rows"], row["junta_seconds"] = by_set.rows_read, by_set.seconds
+        row["agree"] = by_set.unique and by_set.supports == by_window.supports
+        if row["sets"] <= LARGEST_SEARCH / 1000:
+            moved = tuple(sorted(np.argsort(order)[start : start + window].tolist()))
+            row["permuted_found"] = junta_search(x[:, order], y, window).supports == (moved,)
+    return row
+
+
+def measure_search(lab: Lab, s: PatternsSettings) -> list[list[dict[str, Any]]]:
+    """For every size, one row per repetition; remembered by the laboratory."""
+    search_once(8, 64, 0)  # the first call pays for loading code
+    out = []
+    for bits in s.search.sizes:
+        rows = []
+        for seed in seeds_from(s.seed, s.search.repeats):
+            inputs = {"bits": bits, "samples": s.search.samples, "seed": seed}
+            rows.append(lab.remember("search", inputs, lambda inputs=inputs: search_once(**inputs)))
+        out.append(rows)
+    return out

@@ -1,10 +1,9 @@
-"""Amounts known only to lie between two bounds: medians, ratios and growth without a made-up number
-for a run that did not end.
+"""Medians, ratios of medians and their growth, for amounts known only to lie between two bounds.
 
-A run is looked at now and then: one that has reached its target did so after the look before, and
+A run is measured now and then. One that has reached its target did so after the measurement before;
 one that used up its steps needs at least those. So every amount is an interval [lower, upper],
-upper infinite where the run was cut off. Bounds of a statistic take the lower ends, or the upper
-ones, whichever makes it smallest and largest.
+upper infinite where the run was cut off. The bounds of a statistic take the lower ends or the upper
+ends, whichever make it smallest and largest.
 """
 
 import dataclasses
@@ -22,7 +21,7 @@ REPLICATES = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Amounts:
-    """What several seeds needed: the truth of each lies in [lower, upper].
+    """What several seeds needed, each somewhere in [lower, upper].
 
     >>> Amounts.of([9.0, 50.0], [10.0, float("inf")]).censored
     1
@@ -83,7 +82,9 @@ def censored_median(amounts: Amounts) -> Interval:
 
 
 def _between(ordered: np.ndarray, place: float) -> float:
-    """The value at a fractional place of ordered values, infinite where a neighbour that counts is."""
+    """The value at a fractional place of ordered values; infinite between a finite and an infinite
+    one.
+    """
     left = int(np.floor(place + 1e-12))
     share = place - left
     if share < 1e-9:
@@ -102,11 +103,12 @@ def median_ratio(first: Amounts, second: Amounts, seed: int = 0) -> Interval:
     >>> print(median_ratio(slow, fast))
     10 [9, 11.11]
     """
-    found = growth([(1.0, first, second)], seed)
-    low, middle, high = (float(np.exp(value)) for value in (found.low, found.estimate, found.high))
-    return Interval(
-        middle, low, high, found.level, "bootstrap of the median, censored", found.count
+    log_ratio = growth([(1.0, first, second)], seed)
+    low, middle, high = (
+        float(np.exp(end)) for end in (log_ratio.low, log_ratio.estimate, log_ratio.high)
     )
+    method = "bootstrap of the median, censored"
+    return Interval(middle, low, high, log_ratio.level, method, log_ratio.count)
 
 
 def growth(
@@ -122,7 +124,8 @@ def growth(
     ...     return Amounts.of([amount] * 5, [amount] * 5)
     >>> print(growth([(8, cell(16), cell(4)), (16, cell(64), cell(8)), (32, cell(256), cell(16))]))
     1 [1, 1]
-    >>> print(growth([(8, cell(16), cell(4)), (16, Amounts.of([64] * 5, [float("inf")] * 5), cell(8))]))
+    >>> cut_off = Amounts.of([64] * 5, [float("inf")] * 5)
+    >>> print(growth([(8, cell(16), cell(4)), (16, cut_off, cell(8))]))
     nan [1, inf]
     """
     logs = np.log([size for size, _, _ in points])

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.errors import SeparatrixError
+from separatrix.inference.censored_medians import Amounts, censored_median, growth, median_ratio
 from separatrix.inference.intervals import median_interval
-from separatrix.studies.patterns.censored import Amounts, censored_median, growth, median_ratio
 
 INF = float("inf")
 
@@ -18,10 +18,10 @@ def exact(values):
 
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=20))
 def test_without_cuts_the_median_is_the_plain_one(values):
-    found, plain = censored_median(exact(values)), median_interval(values)
-    assert found.estimate == pytest.approx(plain.estimate)
-    assert found.low == pytest.approx(plain.low)
-    assert found.high == pytest.approx(plain.high)
+    median, plain = censored_median(exact(values)), median_interval(values)
+    assert median.estimate == pytest.approx(plain.estimate)
+    assert median.low == pytest.approx(plain.low)
+    assert median.high == pytest.approx(plain.high)
 
 
 def test_a_median_beyond_the_cut_is_infinite_with_a_finite_lower_end():
