@@ -19,7 +19,7 @@ from separatrix import __version__
 from separatrix.engine import policy
 from separatrix.engine.cost_model import find_cost_model
 from separatrix.engine.execute.dask import Cluster, DaskRunner
-from separatrix.engine.execute.local import Finished, Workers, run_here
+from separatrix.engine.execute.local import Finished, Workers, run_here, run_in_threads
 from separatrix.engine.execute.scheduler import Hint, hints_of
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import Programs, Tally, use_compilation_cache
@@ -304,10 +304,18 @@ class Lab:
             for chunk in plan.chunks
             for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)
         ]
+        # Arrays that only this process holds: its threads share them.
+        held = not all(chunk.trials[0].task.travels for chunk in plan.chunks)
+        if held and not plan.device.batched and plan.device.workers > 1 and self.workers != 0:
+            use_compilation_cache()
+            return run_in_threads(plan, self._programs, plan.device.workers)
         local = (
-            self.workers == 0 or plan.device.batched or not all(importable(spec) for spec in specs)
+            self.workers == 0
+            or plan.device.batched
+            or held
+            or not all(importable(spec) for spec in specs)
         )
-        if self._dask is not None and all(importable(spec) for spec in specs):
+        if self._dask is not None and not local:
             return self._dask.run(plan)
         if local or (
             self.workers is None and self.ledger is None and plan.flops < policy.IN_PROCESS_SWEEP

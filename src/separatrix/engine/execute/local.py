@@ -2,6 +2,7 @@
 core.
 """
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -79,6 +80,37 @@ def run_here(plan: Plan, programs: Programs) -> Iterator[Finished]:
             programs.tally = Tally()
     finally:
         programs.cancel()  # a sweep that ends early waits for no program that it does not need
+
+
+def run_in_threads(plan: Plan, programs: Programs, threads: int) -> Iterator[Finished]:
+    """Run chunks on threads of this process, which share its programs and arrays.
+
+    >>> import separatrix as sx
+    >>> from separatrix.engine.plan import Device, make_plan
+    >>> sweep = sx.Sweep.grid(
+    ...     sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2
+    ... )
+    >>> plan = make_plan(sweep, Device("cpu"))
+    >>> sum(len(done.rows) for done in run_in_threads(plan, Programs(), 2))
+    2
+    """
+    programs.tally = Tally()
+    first = {chunk.program: chunk for chunk in reversed(plan.chunks)}
+    wanted = [(chunk.trials[0], chunk.frame, chunk.batch) for chunk in reversed(first.values())]
+    programs.prepare(wanted, threads)
+    # Programs compile in the order of the chunks, so that no thread waits for one that is far off.
+    pool = concurrent.futures.ThreadPoolExecutor(threads, "trials")
+    running = [
+        pool.submit(run_fitting, list(chunk.trials), chunk.frame, chunk.batch, programs)
+        for chunk in plan.chunks
+    ]
+    try:
+        for future in concurrent.futures.as_completed(running):
+            tally, programs.tally = programs.tally, Tally()
+            yield Finished(future.result(), tally)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        programs.cancel()
 
 
 def run_fitting(
