@@ -9,7 +9,18 @@ EXAMPLE = re.compile(r"^(?P<indent>[ ]*)>>> ")
 
 
 def fence_examples(text: str) -> str:
-    """Put every run of doctest lines, up to the next blank line, into a fence."""
+    """Put every run of doctest lines, up to the next blank line, into a fence.
+
+    >>> print(fence_examples("Words.\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
+    Words.
+    <BLANKLINE>
+    ```pycon
+    >>> 1 + 1
+    2
+    ```
+    <BLANKLINE>
+    More.
+    """
     out: list[str] = []
     inside = ""
     for line in text.splitlines():

@@ -74,14 +74,14 @@ def worker_killed(bench, rng):
     return f"{bench.resume(WORKERS, folder)} trials kept"
 
 
-def killed_while_packing(bench, rng):
-    """a process that packs many parts into one is killed at a random moment"""
+def killed_while_compacting(bench, rng):
+    """a process that merges many parts into one is killed at a random moment"""
     folder = bench.folder()
     ledger = Ledger.open(folder / "out")
     wanted = [{"trial": digest(number), "number": number} for number in range(COMPACTION_PARTS)]
     for row in wanted:
         write_part(ledger.parts, pa.table({name: [value] for name, value in row.items()}))
-    command = bench.zygote.start((), folder, pack=str(folder / "out"))
+    command = bench.zygote.start((), folder, compact=str(folder / "out"))
     time.sleep(rng.uniform(0, 0.15))
     command.signal()
     command.finish()
@@ -280,7 +280,12 @@ def _mended(bench, folder, part):
 
 
 # Fault, and how often of a hundred runs it is tried; the first four are kills with signal 9.
-KILLS = {driver_killed: 45, killed_while_writing: 30, worker_killed: 15, killed_while_packing: 10}
+KILLS = {
+    driver_killed: 45,
+    killed_while_writing: 30,
+    worker_killed: 15,
+    killed_while_compacting: 10,
+}
 OTHERS = {
     dask_worker_killed: 2,
     disk_full: 4,

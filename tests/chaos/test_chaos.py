@@ -9,7 +9,7 @@ from faults import (
     device_memory,
     disk_full,
     driver_killed,
-    killed_while_packing,
+    killed_while_compacting,
     killed_while_writing,
     part_corrupted,
     part_truncated,
@@ -35,7 +35,7 @@ def bench(tmp_path_factory):
     [
         (driver_killed, 3),
         (killed_while_writing, 2),
-        (killed_while_packing, 3),
+        (killed_while_compacting, 3),
         (disk_full, 1),
         (clock_jumps, 1),
         (two_at_once, 1),

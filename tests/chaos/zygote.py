@@ -51,9 +51,9 @@ def small_device(batch):
     lab.find_device = lambda workers=None: Device("gpu")
 
 
-def pack(folder):
-    """Instead of a command: pack a ledger."""
-    Ledger(folder).pack()
+def compact(folder):
+    """Instead of a command: compact a ledger."""
+    Ledger(folder).compact()
     os._exit(0)
 
 
@@ -61,7 +61,7 @@ HOOKS = {
     "limit_files": limit_files,
     "jump_clock": jump_clock,
     "small_device": small_device,
-    "pack": pack,
+    "compact": compact,
 }
 
 

@@ -14,7 +14,6 @@ from command_line import ESCAPE, READOUT, TINY, one_sentence
 
 import separatrix as sx
 from running import Driver
-from separatrix.cli import main
 from separatrix.engine import Ledger
 from separatrix.studies import STUDIES
 
@@ -186,19 +185,13 @@ def parts(folder):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """The folder of a run that nothing disturbed; it also fills the cache of compiled programs.
-
-    This process drives it, which saves a start, and writes no report.
-    """
+    """The folder of a run that nothing disturbed; it fills the cache of compiled programs, too."""
     folder = tmp_path_factory.mktemp("uninterrupted")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(sys, "argv", ["separatrix", *COMMAND])
-        patch.setattr("separatrix.report.write_report", lambda folder: folder)
-        with pytest.raises(SystemExit) as end:
-            main.main()
-    assert not end.value.code
-    assert sx.engine.read_manifest(folder / "out")[0]["trials_run"] == TRIALS
+    driver = Driver(COMMAND, folder)
+    code, _, err = driver.finish(300)
+    assert code == 0, err
+    assert f"{TRIALS} trials run" in err
+    driver.assert_alone()
     return folder
 
 

@@ -29,8 +29,8 @@ from separatrix.engine import (
     policy,
 )
 from separatrix.engine.execute import dask as cluster
-from separatrix.engine.execute import wire as remote
-from separatrix.engine.execute.flight import Waiting
+from separatrix.engine.execute import wire
+from separatrix.engine.execute.dask import ChunkQueue
 from separatrix.engine.execute.local import worker_environment
 from separatrix.errors import ParameterError, SeparatrixError
 
@@ -122,11 +122,11 @@ def small_chunks(lab, workers=40):
 
 def test_a_chunk_is_text_and_its_rows_are_bytes(programs):
     (chunk,) = make_plan(tiny(seeds=3), Device("cpu")).chunks
-    text = remote.to_text(chunk, "cpu")
+    text = wire.to_text(chunk, "cpu")
     assert isinstance(text, str)
-    data = remote.answer(text)
+    data = wire.answer(text)
     assert isinstance(data, bytes)
-    finished = remote.from_bytes(data)
+    finished = wire.from_bytes(data)
     here = programs.run(list(chunk.trials), chunk.frame)
     assert [row.keys() for row in finished.rows] == [row.keys() for row in here]
     assert [row["trial"] for row in finished.rows] == [trial.identity for trial in chunk.trials]
@@ -145,7 +145,7 @@ def test_cells_of_every_kind_survive_the_way():
         },
         {"trial": "b", "x": -0.0, "list": []},
     ]
-    back = remote.from_bytes(remote._packed(rows, tally=json.dumps(vars(sx.engine.Tally())))).rows
+    back = wire.from_bytes(wire._to_bytes(rows, tally=json.dumps(vars(sx.engine.RunTally())))).rows
     assert back == [{"flag": None, "k": None, "n": None} | row for row in rows]
     assert str(back[1]["x"]) == "-0.0"
 
@@ -171,9 +171,9 @@ def test_cells_of_every_kind_survive_the_way():
 )
 def test_what_goes_wrong_on_a_worker_is_one_sentence(change, words):
     (chunk,) = make_plan(tiny(seeds=1), Device("cpu")).chunks
-    message = json.loads(remote.to_text(chunk, "cpu")) | change
+    message = json.loads(wire.to_text(chunk, "cpu")) | change
     with pytest.raises(SeparatrixError, match=words):
-        remote.from_bytes(remote.answer(json.dumps(message)))
+        wire.from_bytes(wire.answer(json.dumps(message)))
 
 
 def test_a_batch_that_does_not_fit_a_worker_is_halved(monkeypatch):
@@ -189,9 +189,9 @@ def test_a_batch_that_does_not_fit_a_worker_is_halved(monkeypatch):
         return real(self, trials, frame, batch)
 
     monkeypatch.setattr(Programs, "run", run)
-    made = remote.from_bytes(
-        remote.answer(
-            remote.to_text(Chunk(chunk.program, chunk.trials, chunk.frame, 8, chunk.cost), "cpu")
+    made = wire.from_bytes(
+        wire.answer(
+            wire.to_text(Chunk(chunk.program, chunk.trials, chunk.frame, 8, chunk.cost), "cpu")
         )
     )
     assert tried == [8, 4, 2]
@@ -203,7 +203,7 @@ def test_a_batch_that_does_not_fit_a_worker_is_halved(monkeypatch):
 
 def test_a_worker_keeps_to_its_programs_and_takes_from_the_longest_queue_last():
     chunks = [Chunk(program, (), None, 1, sx.engine.Cost(0.0, 0.0)) for program in "aaabbc"]
-    waiting = Waiting(chunks)
+    waiting = ChunkQueue(chunks)
     known = {"one": set(), "two": set()}
 
     def take(worker):

@@ -15,7 +15,7 @@ from running import TASK, plain_rows, tiny
 from separatrix.engine import Device, Programs, make_plan
 from separatrix.engine.execute import local
 from separatrix.engine.execute.local import Workers
-from separatrix.engine.execute.scheduler import Desk, hints_of
+from separatrix.engine.execute.scheduler import Scheduler, hints_of
 from separatrix.engine.programs import Program
 from separatrix.errors import SeparatrixError
 
@@ -23,11 +23,11 @@ CPU = Device("cpu", workers=2)
 SIZES = tiny(samples=[12, 3000], seeds=3)  # two programs, of 2048 and of 4096 samples
 
 
-def desk_of(count=2):
-    desk = Desk()
+def scheduler_of(count=2):
+    scheduler = Scheduler()
     for _ in range(count):
-        desk.join()
-    return desk
+        scheduler.join()
+    return scheduler
 
 
 def sizes_of(tasks):
@@ -56,40 +56,40 @@ def test_hints_are_one_a_program_in_the_order_of_the_trials_and_none_that_a_work
 
 
 def test_no_program_is_handed_out_twice_and_a_chunk_goes_where_its_program_is_being_compiled():
-    desk = desk_of()
-    desk.expect(hints_of(SIZES, CPU))
-    desk.expect(hints_of(SIZES, CPU))
-    assert desk.hint(1).frame.samples == 2048
-    assert ended(desk.hint, 0)  # one worker is left for what is wanted at once
-    assert desk.hint(1).frame.samples == 4096
-    assert ended(desk.hint, 1)
+    scheduler = scheduler_of()
+    scheduler.expect(hints_of(SIZES, CPU))
+    scheduler.expect(hints_of(SIZES, CPU))
+    assert scheduler.next_hint(1).frame.samples == 2048
+    assert ended(scheduler.next_hint, 0)  # one worker is left for what is wanted at once
+    assert scheduler.next_hint(1).frame.samples == 4096
+    assert ended(scheduler.next_hint, 1)
     plan = make_plan(SIZES, CPU)
-    desk.post(plan)
-    assert ended(desk.chunk, 0)
-    assert {desk.chunk(1) for _ in plan.chunks} == set(plan.chunks)
-    desk.close()
+    scheduler.post(plan)
+    assert ended(scheduler.next_chunk, 0)
+    assert {scheduler.next_chunk(1) for _ in plan.chunks} == set(plan.chunks)
+    scheduler.close()
 
 
 def test_chunks_do_not_wait_for_hints_and_need_none():
-    desk = desk_of()
-    desk.expect(hints_of(tiny(samples=6000), CPU))
-    assert desk.hint(0).frame.samples == 8192
-    desk.post(make_plan(SIZES, CPU))
+    scheduler = scheduler_of()
+    scheduler.expect(hints_of(tiny(samples=6000), CPU))
+    assert scheduler.next_hint(0).frame.samples == 8192
+    scheduler.post(make_plan(SIZES, CPU))
     # The worker that compiles ahead leaves a new program to one that is free, and takes it where
     # none is.
-    first = threading.Thread(target=lambda: got.append(desk.chunk(0)), daemon=True)
+    first = threading.Thread(target=lambda: got.append(scheduler.next_chunk(0)), daemon=True)
     got = []
     first.start()
     first.join(0.1)
     assert got == []
-    got.append(desk.chunk(1))
+    got.append(scheduler.next_chunk(1))
     first.join(60)
     assert {chunk.program for chunk in got} == {
         chunk.program for chunk in make_plan(SIZES, CPU).chunks
     }
-    desk.close()
-    assert desk.chunk(0) is None
-    assert desk.hint(0) is None
+    scheduler.close()
+    assert scheduler.next_chunk(0) is None
+    assert scheduler.next_hint(0) is None
 
 
 def fake_worker(folder, monkeypatch, body):
@@ -168,7 +168,7 @@ def test_nothing_starts_ahead_on_a_gpu(tmp_path):
 
 def test_a_complete_run_that_is_resumed_starts_no_worker_and_compiles_nothing(tmp_path, programs):
     with sx.Lab(tmp_path, workers=0) as lab:
-        lab._programs = programs
+        lab._in_process.programs = programs
         rows = plain_rows(lab.run(SIZES))
     with sx.Lab(tmp_path, workers=2) as lab:
         lab.start()

@@ -23,7 +23,7 @@ from separatrix.errors import ParameterError, SeparatrixError
 
 def lab_here(programs, folder=None, **options):
     lab = sx.Lab(folder, workers=0, **options)
-    lab._programs = programs
+    lab._in_process.programs = programs
     # Chunks of one trial: there is a moment after each.
     lab._device = Device("cpu", workers=100)
     return lab
@@ -225,7 +225,7 @@ def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_th
     plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
     assert len(plan.chunks) == 3
     with Workers(1) as workers:
-        assert len(list(workers.run(plan, end=0.0))) == 1
+        assert len(list(workers.run(plan, until=0.0))) == 1
         assert workers._processes == []
 
 

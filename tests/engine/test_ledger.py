@@ -35,7 +35,7 @@ ROWS = [
 def lab_in(folder, programs):
     """A laboratory in this process that uses what is compiled already."""
     lab = sx.Lab(folder, workers=0)
-    lab._programs = programs
+    lab._in_process.programs = programs
     return lab
 
 

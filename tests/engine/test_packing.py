@@ -18,7 +18,7 @@ from running import plain_rows, tiny
 from separatrix.engine import DamagedPart, Ledger, policy
 from separatrix.engine.policy import COMPACTION_PARTS
 from separatrix.engine.store import ledger, parts
-from separatrix.engine.store.compaction import pack_together, to_pack
+from separatrix.engine.store.compaction import LOCK, groups_to_merge, merge_parts
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import key_of, scan_part
 from separatrix.files import lock
@@ -54,7 +54,7 @@ def rows_in(folder):
 def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
     source = filled(tmp_path, COMPACTION_PARTS + 5, each=3)
     before = rows_in(tmp_path)
-    assert source.pack() == 1
+    assert source.compact() == 1
     assert len(source.files()) <= 6
     assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (COMPACTION_PARTS + 5))]
     # The laboratory that packed, and one that looks for the first time, find every trial, in the
@@ -80,7 +80,7 @@ def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
         parts.write_part(source.parts, ledger.table_of([row(i, extra="one")]).arrow)
     before = {file.name: scan_part(file).columns for file in source.files()}
     assert len(set(before.values())) == 2
-    assert source.pack() == 2
+    assert source.compact() == 2
     kinds = {
         str(pq.read_schema(file).field("extra").type): scan_part(file).rows
         for file in source.files()
@@ -93,17 +93,24 @@ def test_tiers_keep_the_work_of_packing_small():
         return parts.Part(Path(name), "c", size, (0, rows), np.zeros((rows, 2), np.uint64))
 
     assert (
-        to_pack([part(f"{i}", 1) for i in range(COMPACTION_PARTS - 1)] + [part("big", 5000)]) == []
+        groups_to_merge(
+            [part(f"{i}", 1) for i in range(COMPACTION_PARTS - 1)] + [part("big", 5000)]
+        )
+        == []
     )
-    (group,) = to_pack([part(f"{i}", 1) for i in range(COMPACTION_PARTS)] + [part("big", 5000)])
+    (group,) = groups_to_merge(
+        [part(f"{i}", 1) for i in range(COMPACTION_PARTS)] + [part("big", 5000)]
+    )
     assert len(group) == COMPACTION_PARTS
     # What would become too large in bytes is packed in several, and large parts are left alone.
-    heavy = to_pack(
+    heavy = groups_to_merge(
         [part(f"{i}", 64, policy.COMPACTION_BYTES // 16) for i in range(COMPACTION_PARTS)]
     )
     assert all(sum(each.bytes for each in group) <= policy.COMPACTION_BYTES for group in heavy)
     assert (
-        to_pack([part(f"{i}", policy.COMPACTION_ROWS // 2 + 1) for i in range(COMPACTION_PARTS)])
+        groups_to_merge(
+            [part(f"{i}", policy.COMPACTION_ROWS // 2 + 1) for i in range(COMPACTION_PARTS)]
+        )
         == []
     )
 
@@ -127,7 +134,7 @@ def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(os, call, dies)
         with contextlib.suppress(Crash):
-            source.pack()
+            source.compact()
     assert rows_in(tmp_path) == before
     # Copies that were left are no reason to compute anything, and are packed away with the rest in
     # time.
@@ -135,17 +142,17 @@ def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkey
         digest(i) for i in range(COMPACTION_PARTS)
     }
     again = Ledger(tmp_path)
-    pack_together(again.parts, [scan_part(file) for file in again.files()])
+    merge_parts(again.parts, [scan_part(file) for file in again.files()])
     assert rows_in(tmp_path) == before
     assert len(again.files()) == 1
 
 
 def test_a_pack_of_copies_is_the_part_itself_and_stays(tmp_path):
     source = filled(tmp_path, 3)
-    whole = pack_together(source.parts, [scan_part(file) for file in source.files()])
+    whole = merge_parts(source.parts, [scan_part(file) for file in source.files()])
     filled(tmp_path, 3)
     assert len(source.files()) == 4
-    assert pack_together(source.parts, [scan_part(file) for file in source.files()]) == whole
+    assert merge_parts(source.parts, [scan_part(file) for file in source.files()]) == whole
     assert source.files() == [whole]
     assert rows_in(tmp_path) == [row(i) for i in range(3)]
 
@@ -166,9 +173,9 @@ def test_one_packs_while_others_write_and_read(tmp_path):
     def pack_all():
         own = Ledger(tmp_path)
         while not stop.is_set():
-            for sources in to_pack(own._scan()):
+            for sources in groups_to_merge(own._scan()):
                 try:
-                    pack_together(own.parts, sources)
+                    merge_parts(own.parts, sources)
                 except FileNotFoundError:
                     own._forget()
 
@@ -201,11 +208,11 @@ def test_one_packs_while_others_write_and_read(tmp_path):
 
 def test_a_lock_keeps_a_second_packer_out(tmp_path):
     source = filled(tmp_path, COMPACTION_PARTS)
-    with lock(source.parts / ".packing") as mine:
+    with lock(source.parts / LOCK) as mine:
         assert mine
-        assert source.pack() == 0
+        assert source.compact() == 0
     assert len(source.files()) == COMPACTION_PARTS
-    assert source.pack() == 1
+    assert source.compact() == 1
 
 
 def test_a_part_written_anew_in_another_order_gives_the_right_rows(tmp_path):
@@ -221,7 +228,7 @@ def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(
 ):
     def lab_in():
         lab = sx.Lab(tmp_path, workers=0)
-        lab._programs = programs
+        lab._in_process.programs = programs
         return lab
 
     good = lab_in().run(tiny(seeds=4))
@@ -289,7 +296,7 @@ def test_an_index_grows_without_sorting_all_again_and_answers_the_same(tmp_path,
         assert source.done(everything) == {digest(j) for j in range(i)}
         source.write([row(i)])
     source.done(everything)
-    assert (len(source._old), len(source._new)) == (100, 10)
+    assert (len(source._index), len(source._recent)) == (100, 10)
     assert [found["number"] for found in source.read(everything[95:110]).arrow.to_pylist()] == list(
         range(95, 110)
     )

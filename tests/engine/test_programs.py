@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from running import TASK, measured, plain_rows, tiny
 from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, policy, programs
-from separatrix.engine.execute.local import run_here
+from separatrix.engine.execute.executor import InProcess
 from separatrix.errors import SeparatrixError
 from separatrix.networks import convolutions
 
@@ -84,7 +84,7 @@ def test_a_plan_of_another_device_gives_the_same_rows_bit_by_bit(programs):
     alone = {row["trial"]: row for row in run(sweep, programs)}
     for workers in (1, 3):
         plan = make_plan(sweep, Device("cpu", workers=workers, flops=1e7))
-        rows = plain_rows([row for done in run_here(plan, programs) for row in done.rows])
+        rows = plain_rows([row for done in InProcess(programs).run(plan) for row in done.rows])
         assert {row["trial"]: row for row in rows} == alone
 
 
@@ -155,7 +155,7 @@ def test_a_batch_on_a_gpu_that_does_not_fit_is_halved_until_it_does():
                 )
             return [{"trial": trial.identity} for trial in trials]
 
-    (done,) = run_here(plan, Small())
+    (done,) = InProcess(Small()).run(plan)
     assert [row["trial"] for row in done.rows] == [trial.identity for trial in sweep]
     assert tried == [64, 32, 16, 8, 4, 2]
 
@@ -173,7 +173,7 @@ def test_a_device_that_fails_is_one_sentence(message, sentence):
             raise jax.errors.JaxRuntimeError(message)
 
     with pytest.raises(SeparatrixError, match=sentence) as caught:
-        list(run_here(make_plan(tiny(), Device("gpu")), Broken()))
+        list(InProcess(Broken()).run(make_plan(tiny(), Device("gpu"))))
     assert "\n" not in str(caught.value)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.engine import DamagedPart, Ledger, read_manifest
-from separatrix.engine.execute import wire as remote
+from separatrix.engine.execute import wire
 from separatrix.engine.store import ledger
 from separatrix.engine.store.parts import part_name
 from separatrix.errors import SeparatrixError
@@ -159,16 +159,16 @@ def test_any_claims_and_outcomes(copy, data):
 @quietly
 @given(st.one_of(st.binary(max_size=300), NOISE))
 def test_any_answer_of_a_worker(data):
-    sentence_or_value(lambda: remote.from_bytes(data))
+    sentence_or_value(lambda: wire.from_bytes(data))
 
 
 @quietly
 @given(JSON.map(json.dumps) | st.text(max_size=50))
 def test_any_chunk_that_reaches_a_worker(text):
-    answer = remote.answer(text)
+    answer = wire.answer(text)
     assert isinstance(answer, bytes)
     with pytest.raises(SeparatrixError):
-        remote.from_bytes(answer)
+        wire.from_bytes(answer)
 
 
 def test_a_folder_full_of_odd_names(copy):

@@ -18,7 +18,7 @@ STUDY = ["run", "signal-first", "--set", "seeds=4", "--set", "steps=4", "--worke
 
 def lab_in(folder, programs, shard=None):
     lab = sx.Lab(folder, workers=0, shard=shard)
-    lab._programs = programs
+    lab._in_process.programs = programs
     return lab
 
 
@@ -99,7 +99,7 @@ def test_a_study_in_shares_gives_the_verdicts_of_the_whole(tmp_path, monkeypatch
     missing = json.loads(first)["missing"]["signal-first"]
     assert 0 < missing < 12
     assert not (tmp_path / "parts" / "claims.json").exists()
-    assert "every trial is there: run the same command without --shard" in call(
+    assert "all trials are finished; run the same command without --shard" in call(
         "--out", "parts", "--shard", "2/2"
     )
     assert not (tmp_path / "parts" / "claims.json").exists()
@@ -118,7 +118,7 @@ def test_a_study_in_shares_gives_the_verdicts_of_the_whole(tmp_path, monkeypatch
             ["--engine", "dask", "--ledger", "nfs"],
             "the `ledger` of a run must be one of 'driver', 'shared', got 'nfs'",
         ),
-        (["--scheduler", "tcp://localhost:1"], "--scheduler and --ledger belong to --engine dask"),
+        (["--scheduler", "tcp://localhost:1"], "--scheduler and --ledger need --engine dask"),
         (
             ["--engine", "dask", "--scheduler", "localhost"],
             "a scheduler's address has the form tcp://host:port, got 'localhost'",

@@ -29,11 +29,11 @@ def write_outcome(bench: Bench, found: Diagnosis, command: str) -> None:
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: a diagnosis is written into an output folder, and this lab has none
     """
-    ledger = bench.lab.ledger
-    if ledger is None:
+    folder = bench.lab.ledger.folder
+    if folder is None:
         raise SeparatrixError("a diagnosis is written into an output folder, and this lab has none")
     with explain_os_errors("make the folder of outcomes"):
-        (ledger.folder / "outcomes").mkdir(exist_ok=True)
+        (folder / "outcomes").mkdir(exist_ok=True)
     outcome = Outcome((), figures(bench, found), tables(found), found.notes).plain()
     settings = json.loads(json.dumps(dataclasses.asdict(bench.settings)))
     head = {
@@ -44,14 +44,12 @@ def write_outcome(bench: Bench, found: Diagnosis, command: str) -> None:
         "seed": bench.settings.seed,
         "command": command,
     }
+    write_json(folder / "outcomes" / "diagnose.json", head | {"settings": settings} | outcome)
     write_json(
-        ledger.folder / "outcomes" / "diagnose.json", head | {"settings": settings} | outcome
-    )
-    write_json(
-        ledger.folder / "claims.json",
+        folder / "claims.json",
         [claim | {"study": "diagnose", "command": command} for claim in questions(found)],
     )
-    write_json(ledger.folder / "diagnosis.json", found.plain())
+    write_json(folder / "diagnosis.json", found.plain())
     bench.lab.write_manifest()
 
 

@@ -3,9 +3,10 @@
 from separatrix.engine.cost_model import CostModel
 from separatrix.engine.execute.dask import Cluster, DaskRunner
 from separatrix.engine.frames import Cost, Rounding, cost_of, frame_of, structure
-from separatrix.engine.lab import Lab, find_device, read_manifest
+from separatrix.engine.lab import Lab, find_device
+from separatrix.engine.manifest import read_manifest
 from separatrix.engine.plan import Chunk, Device, Plan, cores, make_plan
-from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.programs import Programs, RunTally, use_compilation_cache
 from separatrix.engine.shard import Shard, ShardWaits
 from separatrix.engine.store.ledger import (
     DamagedPart,
@@ -30,11 +31,11 @@ __all__ = [
     "Plan",
     "Programs",
     "Rounding",
+    "RunTally",
     "Shard",
     "ShardWaits",
     "Sweep",
     "Table",
-    "Tally",
     "Trial",
     "cores",
     "cost_of",

@@ -1,73 +1,91 @@
-"""The laboratory: a folder, a device, and the one door through which sweeps are run."""
+"""The laboratory: a ledger, a device, and the one door through which sweeps are run."""
 
 import dataclasses
-import json
 import os
-import platform
-import resource
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 
-from separatrix import __version__
 from separatrix.engine import policy
 from separatrix.engine.cost_model import find_cost_model
 from separatrix.engine.execute.dask import Cluster, DaskRunner
-from separatrix.engine.execute.local import Finished, Workers, run_here, run_in_threads
+from separatrix.engine.execute.executor import Executor, InProcess
+from separatrix.engine.execute.local import Workers
 from separatrix.engine.execute.scheduler import Hint, hints_of
+from separatrix.engine.manifest import RunFacts, add_to_manifest
 from separatrix.engine.plan import Device, Plan, cores, make_plan
-from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.programs import RunTally
 from separatrix.engine.shard import Shard, ShardWaits
-from separatrix.engine.store.ledger import DamagedPart, Ledger, Table, table_of
+from separatrix.engine.store.ledger import DamagedPart, Ledger, Table
+from separatrix.engine.store.memory import AnyLedger, MemoryLedger
 from separatrix.engine.sweep import Sweep
 from separatrix.engine.trial import Trial
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.files import lock, write_json
 from separatrix.notes import Note
 from separatrix.spec import importable
 
 Progress = Callable[[str, int, int], None]
+Answer = TypeVar("Answer")
 
 
 def find_device(workers: int | None = None) -> Device:
     """The device of this machine: its GPU where JAX sees one, else its cores.
 
+    Args:
+      workers: worker processes of a CPU; one per core by default.
+
     >>> find_device(workers=1).workers
     1
     """
-    found = jax.devices()[0]
-    if found.platform == "cpu":
+    first = jax.devices()[0]
+    if first.platform == "cpu":
         count = workers or cores()
         return Device("cpu", workers=count, cost_model=find_cost_model("cpu", count))
-    stats = found.memory_stats() or {}
+    stats = first.memory_stats() or {}
     return Device(
-        found.platform,
-        1,
+        first.platform,
+        workers=1,
         memory=policy.GPU_MEMORY_SHARE * stats.get("bytes_limit", policy.GPU_MEMORY_UNKNOWN),
         flops=policy.GPU_FLOPS,
         compile_seconds=policy.GPU_COMPILE_SECONDS,
-        cost_model=find_cost_model(found.platform, 1),
+        cost_model=find_cost_model(first.platform, 1),
     )
 
 
 @dataclasses.dataclass
 class Lab:
-    """Runs sweeps and remembers their rows, in a folder or (without one) in memory.
+    """Runs sweeps and remembers their rows.
 
-    `budget` is the number of seconds after which no new chunk is started; what is missing then is
-    missing from the tables. Of worker processes one more chunk is waited for, a few seconds, or
-    longer if it is the first; this process and a cluster finish what they began. With a `cluster`
-    chunks run on its workers. With a `shard` only that share of each sweep is run, and `run` raises
-    `ShardWaits` where rows of other shares are missing.
+    Args:
+      folder: where rows are kept, so that the same sweep is never run twice; None keeps them in
+        memory.
+      workers: worker processes; one per core by default, 0 runs everything in this process. In
+        memory, light sweeps run in this process by default. A GPU always does.
+      budget: seconds after which no new chunk is started; trials that are missing then are missing
+        from the tables, and `complete` is False. Worker processes finish at most one more chunk, or
+        get a few seconds for it. This process and a cluster finish what they have begun.
+      progress: called with what is being run, how many trials are done, and how many there are.
+      command: what this run is called in the manifest.
+      settings: its settings in the manifest, as plain values.
+      cluster: the Dask cluster on which chunks run.
+      shard: the share of each sweep that this laboratory runs. `run` raises `ShardWaits` where
+        rows of other shares are missing.
+
+    Attributes:
+      ledger: what is remembered; its `folder` is None in memory.
+      tally: what compiling and running has cost.
+      notes: remarks on the run, such as damaged files that were found.
+      complete: whether every trial was run so far.
+
+    Raises:
+      SeparatrixError: if the folder cannot be used, or is missing where the options need one.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
     >>> lab = Lab()
     >>> len(lab.run(sweep)), lab.tally.trials, len(lab.run(sweep)), lab.tally.trials
     (2, 2, 2, 2)
@@ -87,35 +105,28 @@ class Lab:
             raise ParameterError(
                 "Lab", "workers", "an integer >= 0 (0 runs in this process)", self.workers
             )
-        if self.folder is None and (
-            self.shard is not None or (self.cluster is not None and self.cluster.shared)
-        ):
+        shared = self.cluster is not None and self.cluster.shared
+        if self.folder is None and (self.shard is not None or shared):
             raise SeparatrixError(
                 "a shard, and workers that write into the ledger, need an output folder"
             )
-        self.ledger = None if self.folder is None else Ledger.open(self.folder)
+        self.ledger: AnyLedger = MemoryLedger() if self.folder is None else Ledger.open(self.folder)
         self.notes: list[Note] = []
-        self.tally = Tally()
+        self.tally = RunTally()
         self.complete = True
-        self._memory: dict[str, dict[str, Any]] = {}
-        self._calculations: dict[str, Any] = {}
-        self._programs = Programs()
+        self._in_process = InProcess()
         self._workers: Workers | None = None
+        self._dask: DaskRunner | None = None
+        if self.cluster is not None:
+            path = None if self.folder is None else str(self.folder)
+            self._dask = DaskRunner(self.cluster, self.workers, path)
         self._expected: list[Hint] = []  # until a trial is missing
-        self._dask = (
-            None
-            if self.cluster is None
-            else DaskRunner(
-                self.cluster, self.workers, None if self.folder is None else str(self.folder)
-            )
-        )
         self._device: Device | None = None
         self._started = datetime.now(UTC)
         self._begin = time.monotonic()
-        if self.ledger is not None:
-            for name in self.ledger.mend():
-                self._note_damage(name)
-            self.ledger.pack()
+        for name in self.ledger.mend():
+            self._note_damage(name)
+        self.ledger.compact()
 
     def __enter__(self) -> "Lab":
         return self
@@ -128,7 +139,7 @@ class Lab:
         if self._dask is not None:
             self._dask.close()
         if self._workers is not None:
-            self._workers.__exit__()
+            self._workers.close()
             self._collect()
             self._workers = None
 
@@ -136,134 +147,150 @@ class Lab:
     def device(self) -> Device:
         """Where sweeps run."""
         if self._device is None:
-            self._device = (
-                find_device(self.workers or None) if self._dask is None else self._dask.device
-            )
+            if self._dask is not None:
+                self._device = self._dask.device
+            else:
+                self._device = find_device(self.workers or None)
         return self._device
 
     def plan(self, sweep: Sweep) -> Plan:
-        """How a sweep would be run now: finished trials are left out."""
-        done = (
-            self._mended(lambda ledger: ledger.done(trial.identity for trial in sweep))
-            if self.ledger
-            else set(self._memory)
-        )
+        """How a sweep would be run now; finished trials are left out."""
+        done = self._mended(lambda: self.ledger.done(trial.identity for trial in sweep))
         return make_plan(sweep, self.device, done)
 
     def run(self, sweep: Sweep, what: str = "trials") -> Table:
-        """Run what is not finished yet and return the rows of the whole sweep, in its order."""
-        identities = [trial.identity for trial in sweep]
-        mine = sweep if self.shard is None else self.shard.of(sweep)
+        """Run the trials that are not finished yet.
+
+        Args:
+          sweep: the trials.
+          what: the name of this work for `progress`.
+
+        Returns:
+          The rows of the whole sweep, in its order. Trials that the budget did not allow are
+          missing.
+
+        Raises:
+          ShardWaits: if this laboratory has run its share, and rows of other shares are missing.
+          SeparatrixError: if the run is interrupted or fails; finished trials are kept.
+        """
+        share = sweep if self.shard is None else self.shard.of(sweep)
         while True:
-            plan = self.plan(mine)
+            plan = self.plan(share)
             if plan.trials:
-                self._execute(plan, what, len(mine))
-            if self.ledger is None:
-                break
+                self._execute(plan, what, len(share))
             try:
-                table = self.ledger.read(identities)
+                table = self.ledger.read(trial.identity for trial in sweep)
             except DamagedPart as damage:  # its trials are missing now, and run again
                 self._set_aside(damage)
                 continue
             if self.shard is not None and len(table) < len(sweep):
                 raise ShardWaits(self.shard, len(sweep) - len(table))
             return table
-        return table_of(self._memory[each] for each in identities if each in self._memory)
 
     def start(self) -> None:
-        """Start worker processes now, where a sweep would start them: they import while this
-        process plans.
+        """Start worker processes now, so that they import while this process plans.
 
-        Not where the ledger holds rows already, since then there may be nothing to run.
-
-        >>> lab = Lab()
-        >>> lab.start()  # in memory small sweeps run in this process
+        Nothing starts where sweeps need no worker processes, or where the ledger holds rows
+        already, since then there may be nothing to run.
         """
-        if self._works_ahead() and self.ledger is not None and not self.ledger.files():
-            self._made().start()
+        if self._compiles_ahead() and self.ledger.is_empty():
+            self._worker_processes().start()
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """Name trials that will probably be run: worker processes that have nothing else to do
-        compile their programs.
+        """Name trials that will probably be run, so that idle workers compile their programs.
 
         This changes no row: a program depends on its trials alone. Where the ledger holds rows
         already, nothing is compiled before the first trial is missing.
-
-        >>> lab = Lab()
-        >>> lab.expect(())
         """
-        if not self._works_ahead() or self.ledger is None:
+        if not self._compiles_ahead():
             return
-        if self.ledger.files():
-            trials = list(trials)
-            done = self._mended(lambda ledger: ledger.done(trial.identity for trial in trials))
-            self._expected += hints_of(
-                (trial for trial in trials if trial.identity not in done), self.device
-            )
-        else:
-            self._made().start()
-            self._made().expect(hints_of(trials, self.device))
+        if self.ledger.is_empty():
+            self._worker_processes().expect(hints_of(trials, self.device))
+            return
+        trials = list(trials)
+        done = self._mended(lambda: self.ledger.done(trial.identity for trial in trials))
+        missing = (trial for trial in trials if trial.identity not in done)
+        self._expected += hints_of(missing, self.device)
 
-    def _works_ahead(self) -> bool:
-        """Whether sweeps run in worker processes of this machine."""
+    def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
+        """The result of a calculation that is not a trial, done once for its parameters.
+
+        Args:
+          name: what is calculated.
+          parameters: plain values that determine the result.
+          calculate: returns the result as plain values.
+        """
+        return self.ledger.remember(name, parameters, calculate)
+
+    def manifest(self) -> dict[str, Any]:
+        """What ran, on what, and what it cost, as plain values."""
+        self._collect()
+        engine = "local"
+        if self.cluster is not None:
+            engine = f"dask {self.cluster.scheduler or 'embedded'}"
+        return RunFacts(
+            command=self.command,
+            settings=self.settings,
+            started=self._started,
+            wall_seconds=time.monotonic() - self._begin,
+            tally=self.tally,
+            complete=self.complete,
+            device=self._device,
+            shard=str(self.shard or ""),
+            engine=engine,
+            notes=self.notes,
+        ).record()
+
+    def write_manifest(self) -> None:
+        """Add this run to the folder's manifest; without a folder, nothing."""
+        if self.ledger.folder is not None:
+            add_to_manifest(self.ledger.folder, self.manifest())
+
+    def _compiles_ahead(self) -> bool:
+        """Whether sweeps run in worker processes of this machine, and there is time left."""
         return (
-            self.workers != 0
+            self.ledger.folder is not None
+            and self.workers != 0
             and self._dask is None
             and not self.device.batched
             and not self._spent()
         )
 
-    def _made(self) -> Workers:
+    def _worker_processes(self) -> Workers:
         if self._workers is None:
             self._workers = Workers(self.device.workers)
         return self._workers
 
-    def _collect(self) -> None:
-        """Count what workers compiled ahead."""
-        if self._workers is not None:
-            self.tally = self.tally.add(self._workers.collect())
-
-    def _mended(self, ask: Callable[[Ledger], Any]) -> Any:
-        """What the ledger answers once parts that turn out to be damaged are set aside."""
-        assert self.ledger is not None
-        while True:
-            try:
-                return ask(self.ledger)
-            except DamagedPart as damage:
-                self._set_aside(damage)
-
-    def _set_aside(self, damage: DamagedPart) -> None:
-        assert self.ledger is not None
-        self.ledger.set_aside(damage)
-        self._note_damage(damage.file.name)
-
-    def _note_damage(self, name: str) -> None:
-        self.notes.append(
-            Note(
-                "damaged-part",
-                "warning",
-                f"the ledger part {name} was damaged; its trials run again",
-            )
-        )
-
-    def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
-        """A calculation that is not a trial, done once for its parameters."""
-        if self.ledger is not None:
-            return self.ledger.remember(name, parameters, calculate)
-        key = f"{name} {parameters}"
-        if key not in self._calculations:
-            self._calculations[key] = calculate()
-        return self._calculations[key]
+    def _executor(self, plan: Plan) -> Executor:
+        """Where a plan runs: classes that another process cannot import run in this one."""
+        firsts = [chunk.trials[0] for chunk in plan.chunks]
+        specs = [spec for trial in firsts for spec in (trial.task, trial.network, trial.learner)]
+        if not all(importable(spec) for spec in specs):
+            return self._in_process
+        if self._dask is not None:
+            return self._dask
+        in_memory = self.workers is None and self.ledger.folder is None
+        light = in_memory and plan.flops < policy.IN_PROCESS_SWEEP
+        if self.workers == 0 or plan.device.batched or light:
+            return self._in_process
+        return self._worker_processes()
 
     def _execute(self, plan: Plan, what: str, total: int) -> None:
         before = done = total - plan.trials
-        source = self._source(plan)
         try:
             self._report(what, done, total)
             if self._spent():
                 return
-            for finished in source:
-                self._keep(finished.rows)
+            executor = self._executor(plan)
+            if executor is self._workers and self._expected:
+                executor.expect(self._expected)
+                self._expected = []
+            until = None
+            if self.budget is not None:
+                until = self._begin + self.budget + policy.PATIENCE
+            for finished in executor.run(plan, until):
+                if finished.rows:  # else the worker wrote them
+                    self.ledger.write(finished.rows)
                 self.tally = self.tally.add(finished.tally)
                 done += len(finished.rows) + finished.stored
                 self._report(what, done, total)
@@ -271,7 +298,9 @@ class Lab:
                     return
             self._check_stored(plan)
         except KeyboardInterrupt:
-            kept = "kept; the same command goes on from there" if self.ledger else "done"
+            kept = "done"
+            if self.ledger.folder is not None:
+                kept = "kept; the same command goes on from there"
             raise SeparatrixError(
                 f"interrupted: {done - before} of {plan.trials} trials of this sweep are {kept}"
             ) from None
@@ -282,60 +311,39 @@ class Lab:
                 self.close()
 
     def _check_stored(self, plan: Plan) -> None:
-        """What workers wrote into the ledger must be there; a shared folder may show it a little
-        later.
-        """
-        if self.cluster is None or not self.cluster.shared or self.ledger is None:
+        """Wait for rows that workers wrote: a shared folder may show them a little later."""
+        if self.cluster is None or not self.cluster.shared:
             return
         wanted = {trial.identity for chunk in plan.chunks for trial in chunk.trials}
         end = time.monotonic() + policy.STORED_SECONDS
-        while missing := wanted - self._mended(lambda ledger: ledger.done(wanted)):
+        while missing := wanted - self._mended(lambda: self.ledger.done(wanted)):
             if time.monotonic() > end:
-                there = f"{len(missing)} trials that workers wrote are not in {self.ledger.parts}"
                 raise SeparatrixError(
-                    f"{there}; is it the same folder for all of them? `--ledger driver` needs none"
+                    f"{len(missing)} trials that workers wrote are not in {self.ledger.folder}; "
+                    "is it the same folder for all of them? `--ledger driver` needs none"
                 )
             time.sleep(0.2)
 
-    def _source(self, plan: Plan) -> Iterable[Finished]:
-        # Small jobs, and classes that another process cannot import, run in this process.
-        specs = [
-            spec
-            for chunk in plan.chunks
-            for spec in (chunk.trials[0].task, chunk.trials[0].network, chunk.trials[0].learner)
-        ]
-        # Arrays that only this process holds: its threads share them.
-        held = not all(chunk.trials[0].task.travels for chunk in plan.chunks)
-        if held and not plan.device.batched and plan.device.workers > 1 and self.workers != 0:
-            use_compilation_cache()
-            return run_in_threads(plan, self._programs, plan.device.workers)
-        local = (
-            self.workers == 0
-            or plan.device.batched
-            or held
-            or not all(importable(spec) for spec in specs)
-        )
-        if self._dask is not None and not local:
-            return self._dask.run(plan)
-        if local or (
-            self.workers is None and self.ledger is None and plan.flops < policy.IN_PROCESS_SWEEP
-        ):
-            use_compilation_cache()
-            return run_here(plan, self._programs)
-        workers = self._made()
-        if self._expected and not self._spent():
-            workers.expect(self._expected)
-            self._expected = []
-        return workers.run(
-            plan, None if self.budget is None else self._begin + self.budget + policy.PATIENCE
-        )
+    def _mended(self, ask: Callable[[], Answer]) -> Answer:
+        """What the ledger answers, once parts that turn out to be damaged are set aside."""
+        while True:
+            try:
+                return ask()
+            except DamagedPart as damage:
+                self._set_aside(damage)
 
-    def _keep(self, rows: list[dict[str, Any]]) -> None:
-        if self.ledger is not None:
-            if rows:  # else the worker wrote them
-                self.ledger.write(rows)
-        else:
-            self._memory |= {row["trial"]: row for row in rows}
+    def _set_aside(self, damage: DamagedPart) -> None:
+        self.ledger.set_aside(damage)
+        self._note_damage(damage.file.name)
+
+    def _note_damage(self, name: str) -> None:
+        sentence = f"the ledger part {name} was damaged; its trials run again"
+        self.notes.append(Note("damaged-part", "warning", sentence))
+
+    def _collect(self) -> None:
+        """Count what workers have compiled ahead."""
+        if self._workers is not None:
+            self.tally = self.tally.add(self._workers.collect())
 
     def _spent(self) -> bool:
         return self.budget is not None and time.monotonic() - self._begin > self.budget
@@ -343,102 +351,3 @@ class Lab:
     def _report(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(what, done, total)
-
-    def manifest(self) -> dict[str, Any]:
-        """What ran, on what, and what it cost."""
-        self._collect()
-        peak = (
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        )
-        return {
-            "command": self.command,
-            "settings": self.settings,
-            "started": self._started.isoformat(timespec="seconds"),
-            "wall_seconds": round(time.monotonic() - self._begin, 3),
-            "compile_seconds": round(self.tally.compile_seconds, 3),
-            "run_seconds": round(self.tally.run_seconds, 3),
-            "programs_compiled": self.tally.programs,
-            "programs_with_kernels": self.tally.kernels,
-            "trials_run": self.tally.trials,
-            "complete": self.complete,
-            "peak_memory_bytes": peak * 1024,
-            "device": _device_name(self._device),
-            "workers": self._device.workers if self._device else 0,
-            "shard": str(self.shard or ""),
-            "engine": "local"
-            if self.cluster is None
-            else f"dask {self.cluster.scheduler or 'embedded'}",
-            "precision": "float32; each trial states the precision of its matrix products",
-            "flags": os.environ.get("XLA_FLAGS", ""),
-            "versions": {"separatrix": __version__, "python": platform.python_version()}
-            | {
-                name: metadata.version(name)
-                for name in ("jax", "jaxlib", "equinox", "optax", "numpy", "pyarrow")
-            },
-            "commit": _commit(),
-            "platform": f"{platform.system()} {platform.machine()}",
-            "notes": [dataclasses.asdict(note) for note in self.notes],
-        }
-
-    def write_manifest(self) -> None:
-        """Add this run to the folder's manifest (the newest run first; the last 100 are kept)."""
-        if self.ledger is None:
-            return
-        file = self.ledger.folder / "manifest.json"
-        with lock(self.ledger.parts / ".manifest", wait=True):  # shards end at the same time
-            write_json(
-                file,
-                {
-                    "runs": [self.manifest(), *read_manifest(self.ledger.folder)][
-                        : policy.MANIFEST_RUNS
-                    ]
-                },
-            )
-
-
-def read_manifest(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The runs that a folder's manifest tells of, the newest first; none where it cannot be read.
-
-    >>> read_manifest("no-such-folder")
-    []
-    """
-    try:
-        runs = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []
-    return runs if isinstance(runs, list) else []
-
-
-def _device_name(device: Device | None) -> str:
-    if device is None:
-        return "none"
-    return (
-        platform.processor() or platform.machine()
-        if device.platform == "cpu"
-        else str(jax.devices()[0].device_kind)
-    )
-
-
-def _commit() -> str:
-    """The commit of the source tree this package runs from, `+dirty` when a file of it was changed;
-    empty for an installed package.
-    """
-    here = Path(__file__).resolve().parents[3]
-    if not (here / ".git").exists():
-        return ""
-    try:
-        git = ["git", "-C", str(here)]
-        head = subprocess.run(
-            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
-        ).stdout.strip()
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return head + ("+dirty" if changed.strip() else "")

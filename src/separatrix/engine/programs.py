@@ -26,10 +26,10 @@ TRACING = threading.Lock()
 
 
 @dataclasses.dataclass
-class Tally:
+class RunTally:
     """What compiling and running cost so far.
 
-    >>> Tally(programs=1).add(Tally(programs=2)).programs
+    >>> RunTally(programs=1).add(RunTally(programs=2)).programs
     3
     """
 
@@ -41,9 +41,9 @@ class Tally:
     run_seconds: float = 0.0
     kernels: int = 0  # programs with kernels (`separatrix.networks.kernels`) that were run
 
-    def add(self, other: "Tally") -> "Tally":
+    def add(self, other: "RunTally") -> "RunTally":
         """Both together."""
-        return Tally(
+        return RunTally(
             *(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other)))
         )
 
@@ -93,7 +93,7 @@ class Programs:
     """
 
     def __init__(self):
-        self.tally = Tally()
+        self.tally = RunTally()
         self._compiled: dict[tuple[str, int], concurrent.futures.Future[Program]] = {}
         self._placed: dict[int, tuple[np.ndarray, Any]] = {}
         self._with_kernels: set[tuple[str, int]] = set()
@@ -143,7 +143,7 @@ class Programs:
             self.tally.programs += 1
         pool.shutdown(wait=False)
 
-    def have(self, trial: Trial, frame: Trial, batch: int = 1) -> Tally:
+    def have(self, trial: Trial, frame: Trial, batch: int = 1) -> RunTally:
         """Compile a program in this thread, unless it is there; what that cost. `run`, in another
         thread, waits for it if it must.
 
@@ -155,7 +155,7 @@ class Programs:
         """
         key, future = (structure(frame), batch), concurrent.futures.Future[Program]()
         if self._compiled.setdefault(key, future) is not future:
-            return Tally()
+            return RunTally()
         begin = time.perf_counter()
         try:
             future.set_result(_compile(trial, frame, batch))
@@ -163,7 +163,7 @@ class Programs:
             del self._compiled[key]
             future.set_exception(error)
             raise
-        return Tally(programs=1, compile_seconds=time.perf_counter() - begin)
+        return RunTally(programs=1, compile_seconds=time.perf_counter() - begin)
 
     def cancel(self) -> None:
         """Forget the programs whose compilation has not begun."""
@@ -310,8 +310,6 @@ def _row(out: dict[str, Any]) -> dict[str, Any]:
             row[name] = Status(int(item)).label
         elif name.startswith("trace."):
             row[name] = np.asarray(item)[:length].tolist()
-        elif np.ndim(item):
-            row[name] = np.asarray(item).tolist()
         else:
             row[name] = np.asarray(item).item()
     return row

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
 
-from separatrix.engine.lab import read_manifest
+from separatrix.engine import read_manifest
 from separatrix.report.content import flattened
 from separatrix.report.read import read_claims, read_outcomes
 from separatrix.studies import Figure, Heatmap

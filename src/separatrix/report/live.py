@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from separatrix.engine.lab import read_manifest
+from separatrix.engine import read_manifest
 from separatrix.engine.store.ledger import MARK, PART
 from separatrix.errors import SeparatrixError
 from separatrix.report.content import effect

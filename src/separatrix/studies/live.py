@@ -35,9 +35,10 @@ def update_live(lab: Lab, **changes: Any) -> None:
     >>> read_live(lab.folder)
     {'study': 'signal', 'done': 4}
     """
-    if lab.ledger is not None and lab.shard is None:
+    folder = lab.ledger.folder
+    if folder is not None and lab.shard is None:
         with contextlib.suppress(SeparatrixError, OSError):
-            write_json(lab.ledger.folder / LIVE, read_live(lab.ledger.folder) | changes)
+            write_json(folder / LIVE, read_live(folder) | changes)
 
 
 def read_live(folder: Any) -> dict[str, Any]:
@@ -116,7 +117,7 @@ class LiveSearches:
         """
         begin = time.monotonic()
         early = begin < self._next and not last
-        if self.lab.ledger is None or self.lab.shard is not None or early:
+        if self.lab.ledger.folder is None or self.lab.shard is not None or early:
             return
         rows = []
         for name, count in counts.items():

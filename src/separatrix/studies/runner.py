@@ -136,9 +136,9 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     >>> run_jobs([], Lab(tempfile.mkdtemp()), "quick", 0, "")
     []
     """
-    if lab.ledger is None:
-        raise SeparatrixError("studies need an output folder")
     folder = lab.ledger.folder
+    if folder is None:
+        raise SeparatrixError("studies need an output folder")
     if run:
         lab.start()
     claims: list[dict[str, Any]] = []

@@ -1,45 +1,50 @@
 """Running chunks on a Dask cluster: an embedded one of this machine, or one that somebody else has
 started.
 
-Chunks go out as text and come back as bytes (`remote`). They are idempotent: a worker that is lost
-loses time, and a scheduler that is restarted gets the chunks that were in flight once more.
+Chunks go out as text and come back as bytes (`wire`). They are idempotent: a lost worker costs
+time, and a restarted scheduler gets the chunks that it had once more.
 """
 
+import collections
 import contextlib
 import dataclasses
 import json
 import logging
 import os
 import queue
+import secrets
 import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from separatrix.engine import policy
-from separatrix.engine.execute import wire as remote
-from separatrix.engine.execute.flight import Flight, Waiting
-from separatrix.engine.execute.local import Finished, worker_environment
-from separatrix.engine.plan import Device, Plan, cores
+from separatrix.engine.execute import wire
+from separatrix.engine.execute.executor import Finished
+from separatrix.engine.execute.local import worker_environment
+from separatrix.engine.execute.scheduler import Hint
+from separatrix.engine.plan import Chunk, Device, Plan, cores
+from separatrix.engine.programs import RunTally
 from separatrix.errors import SeparatrixError, check_number
 
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Where a run's chunks go: the `scheduler` of a Dask cluster, or none for a cluster of this
-    machine's own.
+    """The Dask cluster on which a run's chunks are computed.
 
-    With `shared` the workers write rows into the ledger themselves, for which they must see its
-    folder under the same path. `patience` is the number of seconds for which a run waits for a
-    scheduler that is away, or for a first worker.
+    Args:
+      scheduler: the address of its scheduler, such as tcp://host:8786; None for a cluster of this
+        machine that lives as long as the run.
+      shared: whether the workers write rows into the ledger themselves. Then they must see its
+        folder under the same path.
+      patience: seconds for which a run waits for a scheduler that is away, or for a first worker.
 
-    >>> Cluster().scheduler is None
-    True
     >>> Cluster("example.org")
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: a scheduler's address has the form tcp://host:port, got 'example.org'
+    separatrix.errors.SeparatrixError: a scheduler's address has the form tcp://host:port, got
+    'example.org'
     """
 
     scheduler: str | None = None
@@ -64,9 +69,97 @@ def dask() -> Any:
         import distributed
     except ImportError as error:
         raise SeparatrixError(
-            "--engine dask needs the package `distributed`; install it with: pip install 'separatrix[dask]'"
+            "--engine dask needs the package `distributed`; "
+            "install it with: pip install 'separatrix[dask]'"
         ) from error
     return distributed
+
+
+class ChunkQueue:
+    """Chunks that wait for a worker, by program.
+
+    A worker gets a chunk whose program it has, else one whose program nobody has, else one of the
+    program with the most chunks.
+
+    >>> from separatrix.engine.frames import Cost
+    >>> waiting = ChunkQueue(Chunk(name, (), None, 1, Cost(0.0, 0.0)) for name in "aab")
+    >>> [waiting.take({"b"}, {"b"}).program, waiting.take({"b"}, {"b"}).program, len(waiting)]
+    ['b', 'a', 1]
+    """
+
+    def __init__(self, chunks: Iterable[Chunk]):
+        self._programs: dict[str, collections.deque[Chunk]] = {}
+        for chunk in chunks:
+            self.put(chunk)
+
+    def __len__(self) -> int:
+        return sum(len(chunks) for chunks in self._programs.values())
+
+    def put(self, chunk: Chunk) -> None:
+        """Add a chunk."""
+        self._programs.setdefault(chunk.program, collections.deque()).append(chunk)
+
+    def take(self, known: set[str], taken: set[str]) -> Chunk:
+        """Remove a chunk for a worker.
+
+        Args:
+          known: the programs that this worker has.
+          taken: the programs that any worker has.
+        """
+        choices = [name for name in self._programs if name in known] or [
+            name for name in self._programs if name not in taken
+        ]
+        if choices:
+            name = choices[0]
+        else:
+            name = max(self._programs, key=lambda program: len(self._programs[program]))
+        chunk = self._programs[name].popleft()
+        if not self._programs[name]:
+            del self._programs[name]
+        return chunk
+
+
+@dataclasses.dataclass
+class Dispatch:
+    """The chunks of a plan: which wait, which a worker has, and how many workers each has cost."""
+
+    waiting: ChunkQueue
+    platform: str
+    sent: dict[Any, tuple[Chunk, str]] = dataclasses.field(default_factory=dict)
+    answers: "queue.SimpleQueue[Any]" = dataclasses.field(default_factory=queue.SimpleQueue)
+    losses: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+
+    @staticmethod
+    def key(chunk: Chunk) -> str:
+        """Dask's name of a chunk: its identity, and a name for this attempt, since Dask may not
+        have forgotten the last one yet.
+        """
+        return f"separatrix-{wire.identity_of(chunk)}-{secrets.token_hex(4)}"
+
+    def restart(self) -> None:
+        """Have every chunk that was sent wait again."""
+        for chunk, _ in self.sent.values():
+            self.waiting.put(chunk)
+        self.sent.clear()
+
+    def lost(self, future: Any) -> None:
+        """A worker was lost with its chunk, which waits again.
+
+        Raises:
+          SeparatrixError: if the chunk has cost too many workers.
+        """
+        chunk = self.sent.pop(future)[0]
+        name = wire.identity_of(chunk)
+        self.losses[name] += 1
+        if self.losses[name] >= policy.LOST_WORKERS:
+            first = chunk.trials[0]
+            kind = f"{type(first.task).__name__} with {type(first.network).__name__}"
+            trials = f"{len(chunk.trials)} trials of {kind}, the first {first.identity}"
+            raise SeparatrixError(
+                f"the chunk {name} ({trials}) was lost with {policy.LOST_WORKERS} workers "
+                "and is given up; does it fit their memory?"
+            )
+        self.waiting.put(chunk)
 
 
 def _end(processes: list[subprocess.Popen[str]]) -> None:
@@ -80,12 +173,17 @@ def _end(processes: list[subprocess.Popen[str]]) -> None:
 
 
 class DaskRunner:
-    """Sends chunks to a Dask cluster and gives what comes back; `folder` is where workers write
-    with `shared`.
+    """Runs chunks on a Dask cluster.
+
+    Args:
+      cluster: where.
+      workers: how many workers an embedded cluster has; one per core by default.
+      folder: the folder of the ledger, which workers of a `shared` cluster write to.
 
     >>> DaskRunner(Cluster("tcp://127.0.0.1:1", patience=0.1)).device
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: there is no Dask scheduler at tcp://127.0.0.1:1 (waited 0.1 s)
+    separatrix.errors.SeparatrixError: there is no Dask scheduler at tcp://127.0.0.1:1 (waited
+    0.1 s)
     """
 
     def __init__(self, cluster: Cluster, workers: int | None = None, folder: str | None = None):
@@ -109,13 +207,19 @@ class DaskRunner:
         _end(self._processes)
         self._known.clear()
 
+    def expect(self, hints: Iterable[Hint]) -> None:
+        """Nothing: workers of a cluster compile what they are sent."""
+
+    def collect(self) -> RunTally:
+        """Nothing is compiled ahead."""
+        return RunTally()
+
     def _connect(self) -> Any:
         """A client, once the scheduler answers."""
         if self._client is not None:
             return self._client
         distributed = dask()
-        # A lost worker or scheduler is told in our words, or not at all where it makes no
-        # difference.
+        # We say in our own words that a worker or scheduler is lost, where it makes a difference.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if self.cluster.scheduler is None and not self._processes:
             self._address = self._embed()
@@ -128,14 +232,17 @@ class DaskRunner:
                 )
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > end:
-                    away = f"there is no Dask scheduler at {self._address} (waited {self.cluster.patience:g} s)"
-                    raise SeparatrixError(away) from error
+                    raise SeparatrixError(
+                        f"there is no Dask scheduler at {self._address} "
+                        f"(waited {self.cluster.patience:g} s)"
+                    ) from error
                 time.sleep(0.2)
         self._seen, self._looked = time.monotonic(), 0.0
         return self._client
 
     def _embed(self) -> str:
-        # Killing a cluster is how it ends; Python's resource tracker would remark on that.
+        """Start a cluster of this machine; the address of its scheduler."""
+        # An embedded cluster ends by being killed, which Python's resource tracker would remark on.
         quiet = {
             "DASK_LOGGING__DISTRIBUTED": "critical",
             "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
@@ -158,19 +265,18 @@ class DaskRunner:
         return address
 
     def _workers(self) -> list[str]:
-        """The addresses of the workers there are; one sentence when there have been none for too
-        long.
-        """
+        """The addresses of the workers; one sentence when there have been none for too long."""
         now = time.monotonic()
         if now - self._looked > policy.CLUSTER_LOOK_SECONDS or not self._known:
-            there = self._connect().nthreads()
-            self._known = {address: self._known.get(address, set()) for address in there}
+            addresses = self._connect().nthreads()
+            self._known = {address: self._known.get(address, set()) for address in addresses}
             self._looked = time.monotonic()
-            if there:
+            if addresses:
                 self._seen = self._looked
             elif self._looked - self._seen > self.cluster.patience:
                 raise SeparatrixError(
-                    f"the scheduler at {self._address} has no workers (waited {self.cluster.patience:g} s)"
+                    f"the scheduler at {self._address} has no workers "
+                    f"(waited {self.cluster.patience:g} s)"
                 )
         return list(self._known)
 
@@ -181,27 +287,36 @@ class DaskRunner:
             client = self._connect()
             while not self._workers():
                 time.sleep(0.2)
-            told = {text for text in client.run(remote.introduce).values() if isinstance(text, str)}
-            found = [remote.Worker(*json.loads(text)) for text in told]
-            if len(kinds := sorted({worker.platform for worker in found})) != 1:
+            answers = client.run(wire.introduce).values()
+            texts = {text for text in answers if isinstance(text, str)}
+            workers = [wire.WorkerFacts(*json.loads(text)) for text in texts]
+            if len(kinds := sorted({worker.platform for worker in workers})) != 1:
                 raise SeparatrixError(
-                    f"the workers compute on {' and '.join(kinds) or 'nothing'}; use workers of one kind for a run"
+                    f"the workers compute on {' and '.join(kinds) or 'nothing'}; "
+                    "use workers of one kind for a run"
                 )
-            least = found[0]
-            memory = min(worker.memory for worker in found)
+            first = workers[0]
             self._device = Device(
-                least.platform, len(self._known), memory, least.flops, least.compile_seconds
+                first.platform,
+                workers=len(self._known),
+                memory=min(worker.memory for worker in workers),
+                flops=first.flops,
+                compile_seconds=first.compile_seconds,
             )
         return self._device
 
-    def run(self, plan: Plan) -> Iterator[Finished]:
-        """Run chunks as workers become free; results come in the order in which they are finished."""
-        flight = Flight(Waiting(plan.chunks), plan.device.platform)
+    def run(self, plan: Plan, until: float | None = None) -> Iterator[Finished]:
+        """Run chunks as workers become free; results come in the order in which they are finished.
+
+        Raises:
+          SeparatrixError: if a chunk fails, costs too many workers, or no cluster answers.
+        """
+        dispatch = Dispatch(ChunkQueue(plan.chunks), plan.device.platform)
         try:
-            while flight.waiting or flight.flying:
-                self._send(flight)
+            while dispatch.waiting or dispatch.sent:
+                self._send(dispatch)
                 try:
-                    future = flight.answers.get(timeout=policy.CLUSTER_LOOK_SECONDS / 2)
+                    future = dispatch.answers.get(timeout=policy.CLUSTER_LOOK_SECONDS / 2)
                 except queue.Empty:
                     if self._client is not None and self._client.status in (
                         "running",
@@ -209,23 +324,21 @@ class DaskRunner:
                     ):
                         continue
                     future = None
-                if future is not None and future not in flight.flying:
-                    continue  # of an attempt that was given up
-                if future is None or future.status in (
-                    "cancelled",
-                    "lost",
-                ):  # the scheduler is gone, and what it knew with it
-                    flight.restart()
+                if future is not None and future not in dispatch.sent:
+                    continue  # the answer of an attempt that was given up
+                if future is None or future.status in ("cancelled", "lost"):
+                    # The scheduler is gone, and all that it knew.
+                    dispatch.restart()
                     self._leave()
                     continue
                 finished = self._result(future)
                 if finished is None:
-                    flight.lost(future)
+                    dispatch.lost(future)
                     continue
-                del flight.flying[future]
+                del dispatch.sent[future]
                 yield finished
         finally:
-            self._cancel(list(flight.flying))
+            self._cancel(list(dispatch.sent))
 
     def _leave(self) -> None:
         if self._processes:
@@ -240,58 +353,58 @@ class DaskRunner:
             with contextlib.suppress(Exception):  # there may be no scheduler any more
                 self._client.cancel(futures)
 
-    def _send(self, flight: Flight) -> None:
-        """Give every worker a chunk, and take back the chunks of workers that are gone.
+    def _send(self, dispatch: Dispatch) -> None:
+        """Give every free worker a chunk, and take back the chunks of workers that are gone.
 
-        A chunk is sent to one worker and no other: then it is ours to know which worker has which
-        program, and whose fault a loss is.
+        A chunk is sent to one worker and no other. So we know which worker has which program, and
+        which chunk was lost with a worker.
         """
         client = self._connect()
         try:
-            there = self._workers()
+            addresses = self._workers()
         except SeparatrixError:
             raise
-        # A client that is losing its scheduler fails in many ways: the next answer, or none, will
-        # tell
         except Exception:
+            # A client that is losing its scheduler fails in many ways; `run` notices which.
             return
         gone = [
             future
-            for future, (_, address) in flight.flying.items()
+            for future, (_, address) in dispatch.sent.items()
             if address not in self._known and future.status == "pending"
         ]
         for future in gone:
-            flight.lost(future)
+            dispatch.lost(future)
         self._cancel(gone)
-        busy = {address for _, address in flight.flying.values()}
-        for address in there:
-            if flight.waiting and address not in busy:
-                chunk = flight.waiting.take(
-                    self._known[address], set().union(*self._known.values())
+        busy = {address for _, address in dispatch.sent.values()}
+        for address in addresses:
+            if not dispatch.waiting or address in busy:
+                continue
+            taken = set().union(*self._known.values())
+            chunk = dispatch.waiting.take(self._known[address], taken)
+            self._known[address].add(chunk.program)
+            text = wire.to_text(chunk, dispatch.platform, self._folder)
+            try:
+                future = client.submit(
+                    wire.answer, text, key=dispatch.key(chunk), pure=False, workers=[address]
                 )
-                self._known[address].add(chunk.program)
-                text = remote.to_text(chunk, flight.platform, self._folder)
-                try:
-                    future = client.submit(
-                        remote.answer, text, key=flight.key(chunk), pure=False, workers=[address]
-                    )
-                except Exception:
-                    flight.waiting.put(chunk)
-                    return
-                flight.flying[future] = chunk, address
-                future.add_done_callback(flight.answers.put)
+            except Exception:
+                dispatch.waiting.put(chunk)
+                return
+            dispatch.sent[future] = chunk, address
+            future.add_done_callback(dispatch.answers.put)
 
     def _result(self, future: Any) -> Finished | None:
         """What a worker answered; None where the worker was lost before its answer could be had."""
         try:
-            return remote.from_bytes(future.result(timeout=policy.CLUSTER_FETCH_SECONDS))
+            return wire.from_bytes(future.result(timeout=policy.CLUSTER_FETCH_SECONDS))
         except (dask().KilledWorker, TimeoutError):
             return None
         except SeparatrixError:
             raise
         except Exception as error:
+            first_line = next(iter(str(error).splitlines()), "")
             raise SeparatrixError(
-                f"the cluster failed with {type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+                f"the cluster failed with {type(error).__name__}: {first_line}"
             ) from error
         finally:
             future.release()

@@ -1,73 +1,69 @@
-"""What worker processes do next: the chunks of the present sweep first, then programs that will
-probably be wanted.
+"""The scheduler of worker processes: which worker does what next.
+
+The chunks of the present sweep come first. Idle workers compile programs that will probably be
+needed.
 """
 
 import collections
 import dataclasses
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from separatrix.engine.frames import framed
 from separatrix.engine.plan import Chunk, Device, Plan
-from separatrix.engine.programs import Tally
+from separatrix.engine.programs import RunTally
 from separatrix.engine.trial import Trial
 from separatrix.spec import importable, to_message
 
 
 @dataclasses.dataclass(frozen=True)
 class Hint:
-    """A program that will probably be wanted, and a trial that it is for.
-
-    >>> import separatrix as sx
-    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
-    >>> [hint.frame.samples for hint in hints_of([trial], Device("cpu"))]
-    [2048]
-    """
+    """A program that will probably be needed, and a trial that needs it."""
 
     program: str
     trial: Trial
     frame: Trial
 
     def message(self) -> dict[str, Any]:
-        """As it is told to a worker."""
+        """The hint as plain values, as a worker process is sent it."""
         return {"prepare": to_message(self.trial), "frame": to_message(self.frame)}
 
 
 def hints_of(trials: Iterable[Trial], device: Device) -> list[Hint]:
-    """One hint a program, in the order of the trials; none for classes that a worker cannot import.
+    """One hint per program, in the order of the trials; none for classes that a worker cannot
+    import.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=[3000, 8, 64], seeds=3)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=[3000, 8, 64])
     >>> [hint.frame.samples for hint in hints_of(sweep, Device("cpu"))]
     [4096, 2048]
     """
-    found: dict[str, Hint] = {}
+    hints: dict[str, Hint] = {}
     for trial, program, frame in framed(trials, device.rounding):
-        if program not in found and all(
+        if program not in hints and all(
             importable(part) for part in (trial.task, trial.network, trial.learner)
         ):
-            found[program] = Hint(program, trial, frame)
-    return list(found.values())
+            hints[program] = Hint(program, trial, frame)
+    return list(hints.values())
 
 
-Task = TypeVar("Task", Chunk, Hint)
+Job = TypeVar("Job", Chunk, Hint)
 
 
-class Desk:
-    """Hands out work: each worker has a lane for chunks and one for programs that are compiled
-    ahead.
+class Scheduler:
+    """Hands out work: a worker runs one chunk at a time, and compiles one program ahead beside it.
 
-    >>> desk = Desk()
-    >>> desk.join(), desk.known
+    >>> scheduler = Scheduler()
+    >>> scheduler.join(), scheduler.known
     (0, [set()])
     """
 
     def __init__(self):
-        self.known: list[
-            set[str]
-        ] = []  # the programs that each worker has or is compiling, from all sweeps so far
-        self.prepared = Tally()  # of hints
+        # The programs that each worker has or is compiling, from all sweeps so far.
+        self.known: list[set[str]] = []
+        self.prepared = RunTally()  # what hints have cost
         self._changed = threading.Condition()
         self._waiting: list[Chunk] = []
         self._hints: list[Hint] = []
@@ -83,7 +79,7 @@ class Desk:
             return len(self.known) - 1
 
     def close(self) -> None:
-        """Nothing more is handed out."""
+        """Hand out nothing more."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
@@ -96,84 +92,67 @@ class Desk:
             self._changed.notify_all()
 
     def expect(self, hints: Iterable[Hint]) -> None:
-        """Have workers that are idle compile these programs, unless one of them has them."""
+        """Have idle workers compile these programs, unless some worker has them."""
         with self._changed:
             self._hints += hints
             self._changed.notify_all()
 
-    def chunk(self, number: int) -> Chunk | None:
+    def next_chunk(self, number: int) -> Chunk | None:
         """The chunk that a worker runs next; waits until there is one, and is None at the end."""
-        return self._taken(number, self._running, self._chunk)
+        return self._next(number, self._running, self._take_chunk)
 
-    def hint(self, number: int) -> Hint | None:
-        """The program that a worker compiles ahead; waits until there is one, and is None at the
-        end.
-        """
-        return self._taken(number, self._preparing, self._hint)
+    def next_hint(self, number: int) -> Hint | None:
+        """The program that a worker compiles ahead; waits, and is None at the end."""
+        return self._next(number, self._preparing, self._take_hint)
 
-    def _taken(
-        self, number: int, busy: set[int], find: Callable[[int], Task | None]
-    ) -> Task | None:
+    def _next(self, number: int, busy: set[int], take: Callable[[int], Job | None]) -> Job | None:
         with self._changed:
-            if number in busy:  # it has ended what it had taken before
+            if number in busy:  # the worker has finished its last job
                 busy.remove(number)
                 self._changed.notify_all()
             while self._open:
-                if (task := find(number)) is not None:
-                    self.known[number].add(task.program)
+                if (job := take(number)) is not None:
+                    self.known[number].add(job.program)
                     busy.add(number)
                     self._changed.notify_all()  # what others may take depends on who is free
-                    return task
+                    return job
                 self._changed.wait()
             return None
 
-    def _chunk(self, number: int) -> Chunk | None:
-        waiting = self._waiting
-        taken = set[str]().union(*self.known)
-        left = collections.defaultdict[str, float](float)
-        for each in waiting:
-            left[each.program] += each.flops / self._device.flops
-        # A program that another worker has, or is compiling, is compiled again only where the time
-        # that saves is longer.
-        order = [
-            next(
-                (i for i, chunk in enumerate(waiting) if chunk.program in self.known[number]), None
-            ),
-            next((i for i, chunk in enumerate(waiting) if chunk.program not in taken), None),
-            next(
-                (
-                    i
-                    for i, chunk in enumerate(waiting)
-                    if left[chunk.program] > self._device.compile_seconds
-                ),
-                None,
-            ),
-        ]
-        if number in self._preparing and len(self._running | self._preparing) < len(self.known):
-            order[
-                1:
-                # Two programs at a time in one worker hinder each other, and another worker is free
-            ] = []
-        found = next((i for i in order if i is not None), None)
-        return None if found is None else waiting.pop(found)
+    def _take_chunk(self, number: int) -> Chunk | None:
+        place = next(self._places(number), None)
+        return None if place is None else self._waiting.pop(place)
 
-    def _hint(self, number: int) -> Hint | None:
-        del number
-        # One worker is left to compile what is wanted now; while it waits, its core is the
-        # driver's.
+    def _places(self, number: int) -> Iterator[int]:
+        """The waiting chunks that a worker may take, the best first."""
+        waiting = list(enumerate(self._waiting))
+        yield from (i for i, chunk in waiting if chunk.program in self.known[number])
+        if number in self._preparing and len(self._running | self._preparing) < len(self.known):
+            return  # two compilations in one worker hinder each other, and another worker is free
+        taken = set[str]().union(*self.known)
+        yield from (i for i, chunk in waiting if chunk.program not in taken)
+        # A program that another worker has, or is compiling, is compiled again only to save time.
+        seconds = collections.defaultdict[str, float](float)
+        for _, chunk in waiting:
+            seconds[chunk.program] += chunk.flops / self._device.flops
+        least = self._device.compile_seconds
+        yield from (i for i, chunk in waiting if seconds[chunk.program] > least)
+
+    def _take_hint(self, _: int) -> Hint | None:
+        # One worker stays free for what is needed now; while it waits, the driver has its core.
         if len(self._preparing) >= max(1, len(self.known) - 1):
             return None
         taken = set[str]().union(*self.known)
         self._hints = [hint for hint in self._hints if hint.program not in taken]
         return self._hints[0] if self._hints else None
 
-    def count(self, tally: Tally) -> None:
-        """Add what a hint cost."""
+    def count(self, tally: RunTally) -> None:
+        """Add what a hint has cost."""
         with self._changed:
             self.prepared = self.prepared.add(tally)
 
-    def collect(self) -> Tally:
-        """What hints cost since the last time."""
+    def collect(self) -> RunTally:
+        """What hints have cost since the last call."""
         with self._changed:
-            tally, self.prepared = self.prepared, Tally()
+            tally, self.prepared = self.prepared, RunTally()
             return tally

@@ -1,7 +1,8 @@
-"""Chunks for another machine: text goes there, bytes come back, and nothing else.
+"""Chunks for another machine: text goes out, bytes come back, and nothing else.
 
-A chunk travels as JSON text, its rows return as an Arrow stream whose metadata tell what it cost or
-what went wrong. So whatever carries them — Dask pickles what it is given — sees a string and bytes.
+A chunk travels as JSON text. Its rows return as an Arrow stream whose metadata say what the chunk
+cost or what went wrong. So whatever carries them, such as Dask, which pickles what it is given,
+sees a string and bytes.
 """
 
 import json
@@ -15,9 +16,10 @@ import jax
 import pyarrow as pa
 
 from separatrix import __version__
-from separatrix.engine.execute.local import Finished, run_fitting, worker_environment
+from separatrix.engine.execute.executor import Finished, run_fitting
+from separatrix.engine.execute.local import worker_environment
 from separatrix.engine.plan import Chunk
-from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+from separatrix.engine.programs import Programs, RunTally, use_compilation_cache
 from separatrix.engine.store.ledger import MARK
 from separatrix.engine.store.parts import write_part
 from separatrix.engine.store.table import table_of
@@ -25,16 +27,12 @@ from separatrix.engine.trial import REVISION
 from separatrix.errors import SeparatrixError
 from separatrix.spec import digest, from_message, to_message
 
-_ALONE = threading.Lock()  # a worker with several threads still runs one chunk at a time
+_ONE_CHUNK = threading.Lock()  # a worker with several threads still runs one chunk at a time
 _PROGRAMS: list[Programs] = []
 
 
-class Worker(NamedTuple):
-    """What a worker says of itself.
-
-    >>> Worker("cpu", 8e9, 1.5e10, 2.0, {}).platform
-    'cpu'
-    """
+class WorkerFacts(NamedTuple):
+    """What a worker says of itself; see `Device` for the units."""
 
     platform: str
     memory: float
@@ -59,24 +57,28 @@ def versions() -> dict[str, str]:
 
 
 def introduce(_: str = "") -> str:
-    """This process as a worker, as JSON text; called on the worker.
+    """The facts of this process as a worker, as JSON text; called on the worker.
 
-    >>> Worker(*json.loads(introduce())).versions == versions()
+    >>> WorkerFacts(*json.loads(introduce())).versions == versions()
     True
     """
     from separatrix.engine.lab import find_device
 
-    _begin()
+    _start()
     device = find_device(1)
     return json.dumps(
-        Worker(device.platform, device.memory, device.flops, device.compile_seconds, versions())
+        WorkerFacts(
+            platform=device.platform,
+            memory=device.memory,
+            flops=device.flops,
+            compile_seconds=device.compile_seconds,
+            versions=versions(),
+        )
     )
 
 
-def _begin() -> Programs:
-    """This process's programs; the first call settles how XLA computes, as for workers on this
-    machine.
-    """
+def _start() -> Programs:
+    """This process's programs. The first call sets XLA's flags to those of local workers."""
     if not _PROGRAMS:
         os.environ["XLA_FLAGS"] = worker_environment(
             {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
@@ -87,12 +89,17 @@ def _begin() -> Programs:
 
 
 def to_text(chunk: Chunk, platform: str, folder: str | None = None) -> str:
-    """A chunk as text; with a `folder`, the worker writes the rows into its ledger instead of
-    sending them back.
+    """A chunk as text.
+
+    Args:
+      chunk: the chunk.
+      platform: the kind of device on which it must run.
+      folder: where the worker writes the rows; None to have them sent back.
 
     >>> import separatrix as sx
     >>> from separatrix.engine.plan import Device, make_plan
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=2)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
     >>> chunk = make_plan(sweep, Device("cpu")).chunks[0]
     >>> len(from_bytes(answer(to_text(chunk, "cpu"))).rows)
     2
@@ -110,61 +117,60 @@ def to_text(chunk: Chunk, platform: str, folder: str | None = None) -> str:
 
 
 def identity_of(chunk: Chunk) -> str:
-    """The identity of a chunk: of its trials, in their order.
-
-    >>> from separatrix.engine.frames import Cost
-    >>> len(identity_of(Chunk("p", (), None, 1, Cost(0.0, 0.0))))
-    32
-    """
+    """The identity of a chunk: the hash of its trials' identities, in their order."""
     return digest([trial.identity for trial in chunk.trials])
 
 
 def answer(text: str) -> bytes:
-    """Run a chunk given as text; the rows, or what went wrong, as bytes. Called on the worker;
-    raises nothing.
+    """Run a chunk given as text; its rows, or what went wrong, as bytes.
+
+    Called on the worker; raises nothing.
 
     >>> from_bytes(answer("{}"))
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: a worker failed with KeyError: 'versions'
     """
-    with _ALONE:
-        programs = _begin()
-        programs.tally = Tally()
+    with _ONE_CHUNK:
+        programs = _start()
+        programs.tally = RunTally()
         try:
             return _answer(json.loads(text), programs)
         except SeparatrixError as error:
-            return _packed(error=str(error))
+            return _to_bytes(error=str(error))
         except Exception as error:
-            first = next(iter(str(error).splitlines()), "")
-            return _packed(error=f"a worker failed with {type(error).__name__}: {first}")
+            first_line = next(iter(str(error).splitlines()), "")
+            return _to_bytes(error=f"a worker failed with {type(error).__name__}: {first_line}")
 
 
 def _answer(message: dict[str, Any], programs: Programs) -> bytes:
-    mine = versions()
+    here = versions()
     for name, wanted in message["versions"].items():
-        if mine.get(name) != wanted:
+        if here.get(name) != wanted:
             raise SeparatrixError(
-                f"a worker has {name} {mine.get(name)}, this process {wanted}; install the same versions on both"
+                f"a worker has {name} {here.get(name)}, this process {wanted}; "
+                "install the same versions on both"
             )
-    if (here := jax.devices()[0].platform) != message["platform"]:
+    if (platform := jax.devices()[0].platform) != message["platform"]:
         raise SeparatrixError(
-            f"a worker computes on {here}, others on {message['platform']}; use workers of one kind for a run"
+            f"a worker computes on {platform}, others on {message['platform']}; "
+            "use workers of one kind for a run"
         )
-    trials = [from_message(each) for each in message["trials"]]
+    trials = [from_message(trial) for trial in message["trials"]]
     rows = run_fitting(trials, from_message(message["frame"]), message["batch"], programs)
     if message["folder"] is None:
-        return _packed(rows, tally=json.dumps(vars(programs.tally)))
+        return _to_bytes(rows, tally=json.dumps(vars(programs.tally)))
     folder = Path(message["folder"])
     if not (folder / MARK).is_file():
         raise SeparatrixError(
-            f"a worker does not see the folder {folder}; without a shared folder use --ledger driver"
+            f"a worker does not see the folder {folder}; "
+            "without a shared folder use --ledger driver"
         )
     write_part(folder / "ledger", table_of(rows).arrow)
-    return _packed(tally=json.dumps(vars(programs.tally)), stored=str(len(rows)))
+    return _to_bytes(tally=json.dumps(vars(programs.tally)), stored=str(len(rows)))
 
 
-def _packed(rows: list[dict[str, Any]] | None = None, **about: str) -> bytes:
-    table = table_of(rows or []).arrow.replace_schema_metadata(about)
+def _to_bytes(rows: list[dict[str, Any]] | None = None, **facts: str) -> bytes:
+    table = table_of(rows or []).arrow.replace_schema_metadata(facts)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -172,7 +178,10 @@ def _packed(rows: list[dict[str, Any]] | None = None, **about: str) -> bytes:
 
 
 def from_bytes(data: bytes) -> Finished:
-    """The rows of a chunk, or the error that its worker met.
+    """The rows of a chunk.
+
+    Raises:
+      SeparatrixError: the error that the worker met, or that its answer is not one.
 
     >>> from_bytes(b"noise")
     Traceback (most recent call last):
@@ -180,16 +189,13 @@ def from_bytes(data: bytes) -> Finished:
     """
     try:
         table = pa.ipc.open_stream(data).read_all()
-        about = {
+        facts = {
             name.decode(): text.decode() for name, text in (table.schema.metadata or {}).items()
         }
-        error = about.get("error")
-        if error is None:
-            return Finished(
-                table.to_pylist(),
-                Tally(**json.loads(about["tally"])),
-                int(about.get("stored", "0")),
-            )
-    except (pa.ArrowException, ValueError, KeyError, TypeError, OSError) as mishap:
-        raise SeparatrixError(f"a worker's answer cannot be read ({len(data)} bytes)") from mishap
-    raise SeparatrixError(error)
+        message = facts.get("error")
+        if message is None:
+            tally = RunTally(**json.loads(facts["tally"]))
+            return Finished(table.to_pylist(), tally, int(facts.get("stored", "0")))
+    except (pa.ArrowException, ValueError, KeyError, TypeError, OSError) as error:
+        raise SeparatrixError(f"a worker's answer cannot be read ({len(data)} bytes)") from error
+    raise SeparatrixError(message)

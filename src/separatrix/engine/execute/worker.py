@@ -46,7 +46,7 @@ def main() -> None:
 
     use_one_core()
 
-    from separatrix.engine.programs import Programs, Tally, use_compilation_cache
+    from separatrix.engine.programs import Programs, RunTally, use_compilation_cache
     from separatrix.errors import SeparatrixError
     from separatrix.spec import from_message
 
@@ -60,7 +60,7 @@ def main() -> None:
             answers.flush()
 
     def prepare(message: dict[str, Any]) -> None:
-        cost = Tally()
+        cost = RunTally()
         with contextlib.suppress(
             Exception
         ):  # the chunk that needs this program will fail as well, and say why
@@ -76,7 +76,7 @@ def main() -> None:
         if "prepare" in message:
             threading.Thread(target=prepare, args=(message,), daemon=True).start()
             continue
-        programs.tally = Tally()
+        programs.tally = RunTally()
         answer: dict[str, Any]
         try:
             trials = [from_message(each) for each in message["trials"]]

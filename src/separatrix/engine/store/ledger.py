@@ -1,9 +1,9 @@
 """The ledger: a folder that remembers every finished trial by the hash of what it was.
 
-One Parquet part per finished chunk, named by the hash of its trials, written under a temporary
-name, synced and renamed. So a part is either whole or absent, writing it twice is harmless, and
-resuming is a set difference. Small parts are packed into larger ones as they become many
-(`packing`).
+It has one Parquet part per finished chunk, named by the hash of the chunk's trials. A part is
+written under a temporary name, synced and renamed. So a part is complete or absent, writing it
+twice is harmless, and resuming is a set difference. Small parts are merged into larger ones as they
+become many (`compaction`).
 """
 
 import collections
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from separatrix.engine import policy
 from separatrix.engine.plan import cores
-from separatrix.engine.store.compaction import pack
+from separatrix.engine.store.compaction import compact
 from separatrix.engine.store.index import Index, Places, groups_of
 from separatrix.engine.store.parts import (
     FORMAT,
@@ -37,18 +37,10 @@ from separatrix.engine.store.parts import (
 )
 from separatrix.engine.store.table import Table, joined, table_of
 from separatrix.errors import SeparatrixError
-from separatrix.files import explain_os_errors, write_json
+from separatrix.files import explain_os_errors, read_json, write_json
 from separatrix.spec import digest
 
-__all__ = [
-    "FORMAT",
-    "MARK",
-    "PART",
-    "DamagedPart",
-    "Ledger",
-    "Table",
-    "table_of",
-]
+__all__ = ["FORMAT", "MARK", "PART", "DamagedPart", "Ledger", "Table", "table_of"]
 
 Result = TypeVar("Result")
 
@@ -57,7 +49,10 @@ TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
 
 
 class Ledger:
-    """Remembers finished trials in a folder.
+    """Remembers finished trials in a folder. Several processes may use the same folder at once.
+
+    Args:
+      folder: the folder; `Ledger.open` checks it first, and makes it where it is missing.
 
     >>> import tempfile
     >>> ledger = Ledger(tempfile.mkdtemp())
@@ -71,20 +66,20 @@ class Ledger:
         self.parts = self.folder / "ledger"
         self.calculations = self.folder / "calculations"
         self._parts: dict[str, Part] = {}
-        self._old, self._new = (
-            Index.of([]),
-            Index.of([]),
-        )  # two, so that a new part does not sort ten million keys again
-        self._held: collections.OrderedDict[tuple[str, int], pa.Table] = (
-            collections.OrderedDict()
-        )  # parts never change
-        self._held_bytes = 0
+        # Two indices, so that a new part does not sort ten million keys again.
+        self._index, self._recent = Index.of([]), Index.of([])
+        # Row groups that were read; parts never change.
+        self._cache: collections.OrderedDict[tuple[str, int], pa.Table] = collections.OrderedDict()
+        self._cached_bytes = 0
         self._writes = 0
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Ledger":
-        """Use a folder that a run made before, or make one; refuse a folder that belongs to
-        something else.
+        """Use a folder that an earlier run made, or make one.
+
+        Raises:
+          SeparatrixError: if the folder belongs to something else, has another format, or cannot
+            be written.
         """
         path = Path(folder)
         with explain_os_errors(f"use the output folder {path}"):
@@ -99,7 +94,8 @@ class Ledger:
             )
             if foreign and not (path / MARK).exists():
                 raise SeparatrixError(
-                    f"the output folder {path} is not empty and was not made by separatrix; choose another with --out"
+                    f"the output folder {path} is not empty and was not made by separatrix; "
+                    "choose another with --out"
                 )
             path.mkdir(parents=True, exist_ok=True)
         ledger = cls(path)
@@ -112,88 +108,91 @@ class Ledger:
         return ledger
 
     def _check_format(self) -> None:
-        try:
-            mark = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
-            found = mark.get("format") if isinstance(mark, dict) else None
-        except (OSError, ValueError, RecursionError):
-            found = None
-        if found != FORMAT:
+        mark = read_json(self.folder / MARK)
+        stated = mark.get("format") if isinstance(mark, dict) else None
+        if stated != FORMAT:
             raise SeparatrixError(
-                f"the output folder {self.folder} has format {found!r}, this version reads {FORMAT!r}; choose another with --out"
+                f"the output folder {self.folder} has format {stated!r}, "
+                f"this version reads {FORMAT!r}; choose another with --out"
             )
 
     def files(self) -> list[Path]:
-        """The parts, in the order of their names."""
+        """The files of the parts, in the order of their names.
+
+        Raises:
+          SeparatrixError: if the folder of parts holds anything else.
+        """
         if not self.parts.is_dir():
             return []
-        found = sorted(file for file in self.parts.iterdir() if not file.name.startswith("."))
-        for file in found:
+        files = sorted(file for file in self.parts.iterdir() if not file.name.startswith("."))
+        for file in files:
             if not PART.fullmatch(file.name) and not file.name.endswith(".damaged"):
                 raise SeparatrixError(
                     f"the ledger holds {file.name}, which is not a part of it; move that file away"
                 )
-        return [file for file in found if PART.fullmatch(file.name)]
+        return [file for file in files if PART.fullmatch(file.name)]
+
+    def is_empty(self) -> bool:
+        """Whether no trial is finished."""
+        return not self.files()
 
     def write(self, rows: list[dict[str, Any]]) -> None:
-        """Add the rows of a finished chunk."""
+        """Add the rows of a finished chunk as one part.
+
+        Raises:
+          SeparatrixError: if the part cannot be written; nothing is added then.
+        """
         self.parts.mkdir(parents=True, exist_ok=True)
         write_part(self.parts, table_of(rows).arrow)
         self._writes += 1
         if self._writes % policy.COMPACTION_PARTS == 0:
-            self.pack()
+            self.compact()
 
-    def pack(self) -> int:
-        """Make few large parts of many small ones; how many were made."""
-        with contextlib.suppress(
-            DamagedPart
-        ):  # whoever opens or reads the ledger will set it aside
-            return pack(self.parts, self._scan())
+    def compact(self) -> int:
+        """Merge many small parts into few large ones; how many were made."""
+        with contextlib.suppress(DamagedPart):  # who opens or reads the ledger sets it aside
+            return compact(self.parts, self._scan())
         return 0
 
     def _scan(self) -> tuple[Part, ...]:
-        """Look at what is new in the folder since the last time, also by other processes; all
-        parts.
-        """
+        """All parts; looks at those that are new since the last time, also by other processes."""
         listed = self._listed()
-        gone = self._parts.keys() - listed.keys()
-        fresh = listed.keys() - self._parts.keys()
-        for name in gone:
+        for name in self._parts.keys() - listed.keys():
             del self._parts[name]
+        fresh = sorted(listed.keys() - self._parts.keys())
         with concurrent.futures.ThreadPoolExecutor(cores()) as pool:
-            scans = [(name, pool.submit(scan_part, listed[name])) for name in sorted(fresh)]
+            scans = [(name, pool.submit(scan_part, listed[name])) for name in fresh]
         failed = {name: error for name, scan in scans if (error := scan.exception()) is not None}
         self._parts |= {name: scan.result() for name, scan in scans if name not in failed}
         for error in failed.values():
-            if not isinstance(
-                error, FileNotFoundError
-            ):  # packed meanwhile: the pack is in the next listing
+            # A part that was merged meanwhile is gone; the merged part is in the next listing.
+            if not isinstance(error, FileNotFoundError):
                 raise error
-        indexed = {part.file.name for index in (self._old, self._new) for part in index.parts}
-        if indexed != self._parts.keys():
-            new = [
-                self._parts[name]
-                for name in sorted(self._parts)
-                if name not in {part.file.name for part in self._old.parts}
-            ]
-            rows = sum(part.rows for part in new)
-            if (
-                len(self._old) < policy.SMALL_INDEX
-                or rows > len(self._old) // 4
-                or not {part.file.name for part in self._old.parts} <= self._parts.keys()
-            ):
-                self._old, self._new = (
-                    Index.of(self._parts[name] for name in sorted(self._parts)),
-                    Index.of([]),
-                )
-            else:
-                self._new = Index.of(new)
-        return self._old.parts + self._new.parts
+        self._update_index()
+        return self._index.parts + self._recent.parts
+
+    def _update_index(self) -> None:
+        indexed = {part.file.name for part in self._index.parts}
+        recent = {part.file.name for part in self._recent.parts}
+        if indexed | recent == self._parts.keys():
+            return
+        new = [self._parts[name] for name in sorted(self._parts) if name not in indexed]
+        if (
+            len(self._index) < policy.SMALL_INDEX
+            or sum(part.rows for part in new) > len(self._index) // 4
+            or not indexed <= self._parts.keys()
+        ):
+            self._index = Index.of(self._parts[name] for name in sorted(self._parts))
+            self._recent = Index.of([])
+        else:
+            self._recent = Index.of(new)
 
     def _listed(self) -> dict[str, Path]:
-        """The parts by name.
+        """The files of the parts by name.
 
-        A listing is not one moment: it may miss parts that are packed while it is made, and their
-        pack, which came too late for it. A second listing has the pack, unless parts vanish again.
+        A listing is not one moment: it may miss parts that are merged while it is made, and also
+        the merged part, which came too late for it. A second listing has the merged part, unless
+        parts vanish again.
         """
         before = self.files()
         while not set(before) <= set(after := self.files()):
@@ -201,14 +200,14 @@ class Ledger:
         return {file.name: file for file in after}
 
     def _forget(self) -> None:
-        """Look at everything anew the next time."""
+        """Look at everything again the next time."""
         self._parts.clear()
-        self._held.clear()
-        self._held_bytes = 0
-        self._old, self._new = Index.of([]), Index.of([])
+        self._cache.clear()
+        self._cached_bytes = 0
+        self._index, self._recent = Index.of([]), Index.of([])
 
     def _settled(self, look: Callable[[], Result]) -> Result:
-        """What `look` finds, looking again while other processes pack parts away."""
+        """What `look` returns, looking again while other processes merge parts."""
         while True:
             try:
                 return look()
@@ -216,32 +215,30 @@ class Ledger:
                 self._forget()
 
     def _find(self, trials: list[str]) -> Places:
-        """Where trials lie, with the parts numbered as `_scan` gives them."""
+        """Where trials are, with the parts numbered as `_scan` returns them."""
         keys = key_of(trials)
-        found = self._old.find(keys)
-        missing = np.flatnonzero(found.part < 0)
-        more = self._new.find(keys[missing])
-        found.part[missing] = np.where(more.part < 0, -1, more.part + len(self._old.parts))
-        found.row[missing] = more.row
-        return found
+        places = self._index.find(keys)
+        missing = np.flatnonzero(places.part < 0)
+        more = self._recent.find(keys[missing])
+        places.part[missing] = np.where(more.part < 0, -1, more.part + len(self._index.parts))
+        places.row[missing] = more.row
+        return places
 
     def _group(self, part: Part, group: int) -> pa.Table:
-        """A row group, from memory where it is there."""
+        """A row group, from the cache if it is there."""
         key = part.file.name, group
-        if key not in self._held:
-            self._held[key] = read_groups(part, [group])[0]
-            self._held_bytes += self._held[key].nbytes
-            while self._held_bytes > policy.CACHED_BYTES and len(self._held) > 1:
-                self._held_bytes -= self._held.popitem(last=False)[1].nbytes
-        self._held.move_to_end(key)
-        return self._held[key]
+        if key not in self._cache:
+            self._cache[key] = read_groups(part, [group])[0]
+            self._cached_bytes += self._cache[key].nbytes
+            while self._cached_bytes > policy.CACHED_BYTES and len(self._cache) > 1:
+                self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
+        self._cache.move_to_end(key)
+        return self._cache[key]
 
     def mend(self) -> list[str]:
-        """Set damaged parts aside, so that their trials are computed again; the names of those
-        parts.
+        """Set damaged parts aside, so that their trials run again; the names of those parts.
 
-        The rows of a large ledger are not read for this: damage in them shows when they are asked
-        for.
+        The rows of a large ledger are not read for this: damage in them shows when they are read.
         """
         damaged: list[str] = []
         while True:
@@ -261,15 +258,20 @@ class Ledger:
 
     def set_aside(self, damage: DamagedPart) -> None:
         """Give a damaged part another name, under which nobody reads it."""
+        name = damage.file.name
         with (
-            explain_os_errors(f"set the damaged part {damage.file.name} aside"),
+            explain_os_errors(f"set the damaged part {name} aside"),
             contextlib.suppress(FileNotFoundError),
         ):
-            os.replace(damage.file, damage.file.with_name(damage.file.name + ".damaged"))
+            os.replace(damage.file, damage.file.with_name(name + ".damaged"))
         self._forget()
 
     def done(self, trials: Iterable[str] | None = None) -> set[str]:
-        """The identities of all finished trials, or of those among `trials`."""
+        """The identities of all finished trials, or of those among `trials`.
+
+        Raises:
+          DamagedPart: if a part cannot be read; `set_aside` or `mend` helps.
+        """
         if trials is None:
             return set(self._settled(self._all))
         wanted = list(trials)
@@ -284,7 +286,18 @@ class Ledger:
         ]
 
     def read(self, trials: Iterable[str] | None = None) -> Table:
-        """The rows of the given trials in the order given, or all rows, each trial once."""
+        """The rows of finished trials.
+
+        Args:
+          trials: the identities of trials; those that are not finished are left out. All by
+            default, each once.
+
+        Returns:
+          The rows, in the order of `trials`.
+
+        Raises:
+          DamagedPart: if a part cannot be read; `set_aside` or `mend` helps.
+        """
         wanted = None if trials is None else list(trials)
         return self._settled(lambda: self._read(wanted))
 
@@ -292,40 +305,42 @@ class Ledger:
         parts = self._scan()
         if trials is None:
             index = Index.of(parts)
-            at = index.first_of_each()
-            number = np.searchsorted(index.starts, at, side="right") - 1
-            places = Places(number, at - index.starts[number])
+            first = index.first_of_each()
+            number = np.searchsorted(index.starts, first, side="right") - 1
+            places = Places(number, first - index.starts[number])
         else:
             places = self._find(trials)
-            there = places.part >= 0
-            places = Places(places.part[there], places.row[there])
+            finished = places.part >= 0
+            places = Places(places.part[finished], places.row[finished])
         pieces, order = [], []
         for number, which in groups_of(places, parts).items():
             part, rows = parts[number], places.row[which]
             groups = group_of(part, rows)
             for group in np.unique(groups).tolist():
-                mine = groups == group
-                pieces.append(
-                    self._group(part, group).take(pa.array(rows[mine] - part.starts[group]))
-                )
-                order.append(which[mine])
+                inside = groups == group
+                start = part.starts[group]
+                pieces.append(self._group(part, group).take(pa.array(rows[inside] - start)))
+                order.append(which[inside])
         if not pieces:
             return table_of([])
         return Table(joined(pieces).take(pa.array(np.argsort(np.concatenate(order)))))
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
-        """The plain values that `calculate` returns, computed once for these parameters and then
-        read back.
+        """The result of a calculation that is not a trial, done once for its parameters.
+
+        Args:
+          name: what is calculated; part of the name of a file.
+          parameters: plain values that determine the result.
+          calculate: returns the result as plain values.
+
+        Returns:
+          The result, as JSON gives it back.
         """
         self.calculations.mkdir(parents=True, exist_ok=True)
         file = self.calculations / f"{name}-{digest(parameters)}.json"
-        try:
-            stored = json.loads(file.read_text(encoding="utf-8"))
-            if isinstance(stored, dict) and stored.get("parameters") == json.loads(
-                json.dumps(parameters)
-            ):
-                return stored["result"]
-        except (OSError, ValueError, KeyError, RecursionError):
-            pass  # absent or damaged: calculate it
+        stored = read_json(file)  # None where it is absent or damaged
+        same = isinstance(stored, dict) and "result" in stored
+        if same and stored.get("parameters") == json.loads(json.dumps(parameters)):
+            return stored["result"]
         write_json(file, {"parameters": parameters, "result": calculate()})
         return json.loads(file.read_text(encoding="utf-8"))["result"]
