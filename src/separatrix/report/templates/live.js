@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  const EVERY = 2000;
+  const EVERY = 2000; // milliseconds between two requests
   const SVG = "http://www.w3.org/2000/svg";
   const at = (id) => document.getElementById(id);
   const marks = JSON.parse(document.body.dataset.marks);
@@ -10,156 +10,181 @@
     if (name) node.className = name;
     return node;
   };
-  const number = (value) => (value === null || value === undefined ? "—" : value.toLocaleString("en", { maximumFractionDigits: 1 }));
+  const number = (value) => {
+    if (value === null || value === undefined) return "—";
+    return value.toLocaleString("en", { maximumFractionDigits: 1 });
+  };
   const ago = (seconds) => {
     if (seconds === null) return "none yet";
     if (seconds < 90) return Math.round(seconds) + " s ago";
-    return seconds < 5400 ? Math.round(seconds / 60) + " min ago" : Math.round(seconds / 3600) + " h ago";
+    if (seconds < 5400) return Math.round(seconds / 60) + " min ago";
+    return Math.round(seconds / 3600) + " h ago";
   };
   const row = (cells, name) => {
     const line = make("tr", undefined, name);
-    for (const each of cells) line.append(each instanceof Node ? each : make("td", each));
+    for (const content of cells) {
+      line.append(content instanceof Node ? content : make("td", content));
+    }
     return line;
   };
   const cell = (text, name) => make("td", text, name);
+  const scrollable = (label, table) => {
+    const box = make("div", undefined, "scroll");
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", label);
+    box.append(table);
+    return box;
+  };
+  const shape = (tag, attributes) => {
+    const node = document.createElementNS(SVG, tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return node;
+  };
 
-  // One threshold as a line from end to end with its estimate, on the axis of its table; an end that is not known runs off the axis.
-  const drawn = (each, low, high) => {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("class", "bounds");
-    svg.setAttribute("viewBox", "0 0 200 12");
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
+  // One threshold as a line between its ends with its estimate, on the axis of its table. An
+  // unknown end is at the edge of the axis.
+  const drawInterval = (search, low, high) => {
+    const svg = shape("svg", {
+      class: "bounds", viewBox: "0 0 200 12", preserveAspectRatio: "none", "aria-hidden": "true",
+    });
     const x = (value) => 4 + (192 * (Math.log(value) - low)) / (high - low || 1);
-    const line = (from, to, name) => {
-      const made = document.createElementNS(SVG, "line");
-      for (const [key, value] of Object.entries({ x1: from, x2: to, y1: 6, y2: 6 })) made.setAttribute(key, value);
-      if (name) made.setAttribute("class", name);
-      svg.append(made);
-    };
-    line(4, 196, "rule");
-    if (each.low !== null || each.high !== null) line(each.low ? x(each.low) : 4, each.high ? x(each.high) : 196);
-    if (each.estimate) {
-      const dot = document.createElementNS(SVG, "circle");
-      for (const [key, value] of Object.entries({ cx: x(each.estimate), cy: 6, r: 3 })) dot.setAttribute(key, value);
-      svg.append(dot);
+    const line = { x1: 4, x2: 196, y1: 6, y2: 6 };
+    svg.append(shape("line", { ...line, class: "rule" }));
+    if (search.low !== null || search.high !== null) {
+      const ends = { x1: search.low ? x(search.low) : 4, x2: search.high ? x(search.high) : 196 };
+      svg.append(shape("line", { ...line, ...ends }));
     }
+    if (search.estimate) svg.append(shape("circle", { cx: x(search.estimate), cy: 6, r: 3 }));
     return svg;
   };
 
-  const thresholds = (all) => {
+  const showThresholds = (all) => {
     const groups = new Map();
-    for (const each of all) {
-      const key = JSON.stringify([each.study, each.what]);
-      groups.set(key, [...(groups.get(key) || []), each]);
+    for (const search of all) {
+      const key = JSON.stringify([search.study, search.what]);
+      groups.set(key, [...(groups.get(key) || []), search]);
     }
     at("searches").hidden = !groups.size;
     at("tables").replaceChildren();
-    const busy = ([, rows]) => rows.some((each) => !each.settled);
-    for (const [key, rows] of [...groups].sort((a, b) => busy(b) - busy(a))) { // searches that go on come first
+    const goesOn = (search) => !search.settled;
+    const groupGoesOn = ([, searches]) => searches.some(goesOn);
+    const sorted = [...groups].sort((a, b) => groupGoesOn(b) - groupGoesOn(a));
+    for (const [key, searches] of sorted) {
       const [study, what] = JSON.parse(key);
-      const open = rows.filter((each) => !each.settled).length;
+      const open = searches.filter(goesOn).length, total = searches.length;
       const name = (study ? study + ": " : "") + what;
-      at("tables").append(make("h3", name + (open ? " – " + open + " of " + rows.length + " go on" : " – all " + rows.length + " ended")));
-      const ends = rows.flatMap((each) => [each.estimate, each.low, each.high]).filter(Boolean).map(Math.log);
-      const room = 0.06 * (Math.max(...ends) - Math.min(...ends)) || 0.5; // so that a line which ends at the edge is one whose end is not known
-      const [low, high] = [Math.min(...ends) - room, Math.max(...ends) + room];
-      const box = make("div", undefined, "scroll");
-      box.tabIndex = 0;
-      box.setAttribute("role", "region");
-      box.setAttribute("aria-label", name);
+      const state = open ? open + " of " + total + " go on" : "all " + total + " ended";
+      at("tables").append(make("h3", name + " – " + state));
+      const values = searches.flatMap((search) => [search.estimate, search.low, search.high]);
+      const ends = values.filter(Boolean).map(Math.log);
+      // A margin, so that only unknown ends are at the edge.
+      const margin = 0.06 * (Math.max(...ends) - Math.min(...ends)) || 0.5;
+      const [low, high] = [Math.min(...ends) - margin, Math.max(...ends) + margin];
       const table = make("table", undefined, "data");
       const head = make("thead"), body = make("tbody"), titles = make("tr");
       for (const title of ["cell", "threshold [interval]", "", "trials", "search"]) {
-        const made = make("th", title, title === "trials" ? "number" : "");
-        made.scope = "col";
-        titles.append(made);
+        const header = make("th", title, title === "trials" ? "number" : "");
+        header.scope = "col";
+        titles.append(header);
       }
       head.append(titles);
-      for (const each of rows) {
+      for (const search of searches) {
         const picture = make("td");
-        picture.append(drawn(each, low, high));
-        const cells = [cell(each.cell), cell(each.text, "effect"), picture, cell(number(each.trials), "number"), cell(each.settled ? "ended" : "goes on")];
-        body.append(row(cells, each.settled ? "" : "open"));
+        picture.append(drawInterval(search, low, high));
+        const trials = cell(number(search.trials), "number");
+        const ended = cell(search.settled ? "ended" : "goes on");
+        const cells = [cell(search.cell), cell(search.text, "effect"), picture, trials, ended];
+        body.append(row(cells, search.settled ? "" : "open"));
       }
       table.append(head, body);
-      box.append(table);
-      at("tables").append(box);
+      at("tables").append(scrollable(name, table));
     }
   };
 
-  const studies = (all) => {
+  const showStudies = (all) => {
     at("studies").hidden = !all.length;
     at("found").replaceChildren();
-    for (const each of all) {
-      const head = make("h3", each.study + " ");
-      for (const [verdict, count] of Object.entries(each.verdicts)) {
+    for (const { study, verdicts, effects } of all) {
+      const head = make("h3", study + " ");
+      for (const [verdict, count] of Object.entries(verdicts)) {
         const known = Object.hasOwn(marks, verdict);
-        head.append(make("span", (known ? marks[verdict] + " " : "") + count + " " + verdict, "badge" + (known ? " " + verdict : "")), " ");
+        const text = (known ? marks[verdict] + " " : "") + count + " " + verdict;
+        head.append(make("span", text, "badge" + (known ? " " + verdict : "")), " ");
       }
-      const box = make("div", undefined, "scroll");
-      box.tabIndex = 0;
-      box.setAttribute("role", "region");
-      box.setAttribute("aria-label", "effects of " + each.study);
       const table = make("table", undefined, "data"), body = make("tbody");
-      for (const one of each.effects) body.append(row([cell(one.claim), cell(one.quantity), cell(one.effect, "effect")]));
+      for (const { claim, quantity, effect } of effects) {
+        body.append(row([cell(claim), cell(quantity), cell(effect, "effect")]));
+      }
       table.append(body);
-      box.append(table);
-      at("found").append(head, box);
+      at("found").append(head, scrollable("effects of " + study, table));
     }
   };
 
-  const seen = {};
-  const anew = (key, value, draw) => { // what has not changed is left alone: a reader may be scrolling or selecting
-    const text = JSON.stringify(value);
-    if (seen[key] !== text) draw(value);
-    seen[key] = text;
+  const showTrials = (kinds) => {
+    at("trials").hidden = !kinds.length;
+    const lines = kinds.map(({ task, network, trials, status }) => {
+      const counts = Object.entries(status).sort((a, b) => b[1] - a[1]);
+      const ended = counts.map(([name, count]) => number(count) + " " + name).join(", ");
+      return row([cell(task), cell(network), cell(number(trials), "number"), cell(ended)]);
+    });
+    at("kinds").replaceChildren(...lines);
   };
 
-  const show = (told) => {
-    const { going } = told;
-    const place = going.studies.indexOf(going.study);
-    const which = going.study ? going.study + (going.studies.length > 1 ? " (study " + (place + 1) + " of " + going.studies.length + ")" : "") : "";
-    const sweep = going.what && going.total ? ": " + going.what + ", " + number(going.done) + " of " + number(going.total) + " trials" : "";
-    at("now").textContent = going.ended ? (told.runs_finished ? "No run is going on." : "") : which + sweep;
+  const shown = {};
+  const update = (key, value, draw) => { // draws only changes: a reader may be scrolling
+    const text = JSON.stringify(value);
+    if (shown[key] !== text) draw(value);
+    shown[key] = text;
+  };
+
+  const progress = ({ studies, study, what, done, total }) => {
+    const index = studies.indexOf(study) + 1;
+    const count = studies.length > 1 ? " (study " + index + " of " + studies.length + ")" : "";
+    const sweep = ": " + what + ", " + number(done) + " of " + number(total) + " trials";
+    return (study ? study + count : "") + (what && total ? sweep : "");
+  };
+
+  const show = (state) => {
+    const { going } = state;
+    const ended = state.runs_finished ? "No run is going on." : "";
+    at("now").textContent = going.ended ? ended : progress(going);
     at("bar").hidden = going.ended || !going.total;
     at("bar").value = going.total ? going.done / going.total : 0;
     const facts = [
-      ["trials finished", number(told.trials)],
-      ["trials a second", number(told.trials_per_second) + " over the last minute"],
-      ["last trials", ago(told.seconds_since_last)],
-      ["other calculations", number(told.calculations)],
-      ["runs that have ended", number(told.runs_finished)],
+      ["finished trials", number(state.trials)],
+      ["trials per second", number(state.trials_per_second) + " over the last minute"],
+      ["last trials", ago(state.seconds_since_last)],
+      ["other calculations", number(state.calculations)],
+      ["finished runs", number(state.runs_finished)],
     ];
-    if (told.unreadable_parts) facts.push(["chunks that cannot be read", number(told.unreadable_parts) + "; the next run computes them anew"]);
+    if (state.unreadable_parts) {
+      const text = number(state.unreadable_parts) + "; the next run computes them again";
+      facts.push(["chunks that cannot be read", text]);
+    }
     at("facts").replaceChildren(...facts.map(([name, text]) => {
       const part = make("div");
       part.append(make("dt", name), make("dd", text));
       return part;
     }));
-    at("report").hidden = !told.report;
-    anew("thresholds", told.thresholds, thresholds);
-    anew("studies", told.studies, studies);
-    anew("kinds", told.kinds, trials);
-  };
-  const trials = (kinds) => {
-    at("trials").hidden = !kinds.length;
-    at("kinds").replaceChildren(...kinds.map((each) => {
-      const ended = Object.entries(each.status).sort((a, b) => b[1] - a[1]).map(([name, count]) => number(count) + " " + name).join(", ");
-      return row([cell(each.task), cell(each.network), cell(number(each.trials), "number"), cell(ended)]);
-    }));
+    at("report").hidden = !state.report;
+    update("thresholds", state.thresholds, showThresholds);
+    update("studies", state.studies, showStudies);
+    update("kinds", state.kinds, showTrials);
   };
 
   const ask = async () => {
     try {
       const answer = await fetch("live.json", { cache: "no-store" });
       if (!answer.ok) throw new Error(answer.statusText);
-      const told = await answer.json();
-      show(told);
-      at("state").textContent = told.going.ended ? "is shown as it is now." : "is shown as it is now; a run is going on.";
+      const state = await answer.json();
+      show(state);
+      const going = state.going.ended ? "." : "; a run is going on.";
+      at("state").textContent = "is shown as it is now" + going;
       at("state").className = "";
     } catch {
-      at("state").textContent = "cannot be read any more: `separatrix serve` has ended. What is below was the last answer.";
+      at("state").textContent =
+        "cannot be read any more: `separatrix serve` has ended. Below is its last answer.";
       at("state").className = "lost";
     }
     setTimeout(ask, EVERY);

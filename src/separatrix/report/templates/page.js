@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  const NEAR = 22; // in the drawing's units: farther away, the pointer means no point
+  const NEAR = 22; // farthest distance of the pointer from its point, in the drawing's units
   const make = (tag, text, name) => {
     const node = document.createElement(tag);
     if (text !== undefined) node.textContent = text; // never markup: texts come from data
@@ -8,14 +8,15 @@
     return node;
   };
 
-  // The claims: by paper and by verdict.
+  // Filters of the claims by paper and verdict.
   const form = document.getElementById("filters");
   if (form) {
     const rows = [...document.querySelectorAll("table.claims tbody tr")];
     const apply = () => {
       let shown = 0;
       for (const row of rows) {
-        row.hidden = ["paper", "verdict"].some((key) => form[key].value && row.dataset[key] !== form[key].value);
+        const differs = (key) => form[key].value && row.dataset[key] !== form[key].value;
+        row.hidden = ["paper", "verdict"].some(differs);
         shown += row.hidden ? 0 : 1;
       }
       form.querySelector("output").textContent = shown + " of " + rows.length + " claims";
@@ -27,7 +28,7 @@
   }
 
   // Numbers as the rest of the page writes them.
-  const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  const superscript = (sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)]);
   const number = (value) => {
     if (value === null || value === undefined || value === "") return "—";
     if (typeof value !== "number") return String(value);
@@ -35,7 +36,8 @@
     let text;
     if (size !== 0 && (size < 1e-4 || size >= 1e9)) {
       const [mantissa, exponent] = size.toExponential(2).split("e");
-      text = Number(mantissa) + "×10" + [...exponent.replace("+", "")].map((each) => SUPERSCRIPTS[each]).join("");
+      const power = [...exponent.replace("+", "")].map(superscript).join("");
+      text = Number(mantissa) + "×10" + power;
     } else {
       text = Number.isInteger(size) ? String(size) : String(Number(size.toPrecision(5)));
       if (size >= 1e4) text = text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -44,43 +46,51 @@
   };
 
   const quoted = (value) => {
-    const text = value === null ? "" : value === true ? "True" : value === false ? "False" : String(value);
+    const words = new Map([[null, ""], [true, "True"], [false, "False"]]);
+    const text = words.has(value) ? words.get(value) : String(value);
     return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   };
   const csv = (data) => {
     const lines = [data.head];
     for (const group of data.groups) {
-      for (let i = 0; i < (group.columns[0] || []).length; i++) lines.push([...group.lead, ...group.columns.map((column) => column[i])]);
+      for (let i = 0; i < (group.columns[0] || []).length; i++) {
+        lines.push([...group.lead, ...group.columns.map((column) => column[i])]);
+      }
     }
     return lines.map((line) => line.map(quoted).join(",") + "\n").join("");
   };
 
-  const told = (data, group, i) => {
+  const describe = (data, group, i) => {
     const [x, y, low, high, trials] = group.columns.map((column) => column[i]);
     if (data.kind === "cells") {
       const [value, text, bound] = [low, high, trials];
-      const lines = [data.head[0] + ": " + number(x), data.head[1] + ": " + number(y), data.head[2] + ": " + (text || number(value))];
+      const texts = [number(x), number(y), text || number(value)];
+      const lines = texts.map((text, column) => data.head[column] + ": " + text);
       return { name: "", lines: bound ? [...lines, "only a bound"] : lines };
     }
-    const ends = low === null && high === null ? "" : " [" + number(low) + ", " + number(high) + "]";
+    const known = low !== null || high !== null;
+    const ends = known ? " [" + number(low) + ", " + number(high) + "]" : "";
     const lines = [data.head[2] + ": " + number(x), data.head[3] + ": " + number(y) + ends];
-    if (trials !== null) lines.push("from " + number(trials) + (trials === 1 ? " trial" : " trials"));
+    const noun = trials === 1 ? " trial" : " trials";
+    if (trials !== null) lines.push("from " + number(trials) + noun);
     const role = { samples: "single seed", measured: "" }[group.lead[1]] ?? group.lead[1];
     return { name: group.lead[0] + (role ? " (" + role + ")" : ""), lines };
   };
 
-  const bring = (figure) => {
+  const activate = (figure) => {
     const svg = figure.querySelector(".chart > svg");
     const chart = svg.parentNode;
     const boxes = [...figure.querySelectorAll(".legend input")];
     const off = new Set();
     let data, points, at = -1;
-    const read = () => { // only when it is needed: a page may have hundreds of figures
+    const read = () => { // not before it is needed: a page may have hundreds of figures
       if (data) return;
       data = JSON.parse(figure.dataset.figure);
       points = [];
       for (const group of data.groups) {
-        group.at.forEach((place, i) => { if (place) points.push({ x: place[0], y: place[1], group, i }); });
+        group.at.forEach((place, i) => {
+          if (place) points.push({ x: place[0], y: place[1], group, i });
+        });
       }
     };
 
@@ -90,14 +100,20 @@
     const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
     ring.setAttribute("r", "6");
     ring.setAttribute("class", "ring off");
-    const hide = () => { tip.hidden = true; ring.setAttribute("class", "ring off"); at = -1; };
+    const hide = () => {
+      tip.hidden = true;
+      ring.setAttribute("class", "ring off");
+      at = -1;
+    };
 
     for (const box of boxes) {
       box.hidden = false;
       box.addEventListener("change", () => {
         for (const series of box.dataset.series.split(" ")) {
           box.checked ? off.delete(series) : off.add(series);
-          for (const part of svg.querySelectorAll('[data-s="' + series + '"]')) part.classList.toggle("off", !box.checked);
+          for (const part of svg.querySelectorAll('[data-s="' + series + '"]')) {
+            part.classList.toggle("off", !box.checked);
+          }
         }
         box.closest("li").classList.toggle("off", !box.checked);
         hide();
@@ -122,18 +138,21 @@
     svg.append(ring);
     const visible = () => points.filter((point) => !off.has(String(point.group.s)));
     const show = (point) => {
-      // Curves that run over each other are all told.
-      const same = visible().filter((each) => Math.abs(each.x - point.x) < 1.5 && Math.abs(each.y - point.y) < 1.5);
-      const some = [point, ...same.filter((each) => each !== point)];
+      // Points of several curves at one place are all described.
+      const close = (a, b) => Math.abs(a - b) < 1.5;
+      const others = visible().filter(
+        (other) => other !== point && close(other.x, point.x) && close(other.y, point.y));
+      const together = [point, ...others];
       tip.replaceChildren();
-      for (const each of some.slice(0, 4)) {
-        const { name, lines } = told(data, each.group, each.i);
+      for (const { group, i } of together.slice(0, 4)) {
+        const { name, lines } = describe(data, group, i);
         const part = make("div");
         if (name) part.append(make("b", name));
         for (const line of lines) part.append(make("span", line));
         tip.append(part);
       }
-      if (some.length > 4) tip.append(make("div", "and " + (some.length - 4) + " more here"));
+      const more = together.length - 4;
+      if (more > 0) tip.append(make("div", "and " + more + " more here"));
       tip.hidden = false;
       ring.setAttribute("cx", point.x);
       ring.setAttribute("cy", point.y);
@@ -142,33 +161,37 @@
       const scale = svg.clientWidth / box.width || chart.clientWidth / box.width;
       const [left, top] = [(point.x - box.x) * scale, (point.y - box.y) * scale];
       const room = chart.clientWidth - tip.offsetWidth;
-      tip.style.left = Math.max(0, Math.min(room, left > chart.clientWidth / 2 ? left - tip.offsetWidth - 12 : left + 12)) + "px";
+      const onRight = left > chart.clientWidth / 2;
+      const beside = onRight ? left - tip.offsetWidth - 12 : left + 12;
+      tip.style.left = Math.max(0, Math.min(room, beside)) + "px";
       tip.style.top = Math.max(0, top - tip.offsetHeight - 10) + "px";
     };
-    const point = (event) => {
+    const showNearest = (event) => {
       read();
       const frame = svg.getBoundingClientRect();
       const box = svg.viewBox.baseVal;
       const x = box.x + ((event.clientX - frame.left) / frame.width) * box.width;
       const y = box.y + ((event.clientY - frame.top) / frame.height) * box.height;
-      let best = null, least = data.kind === "cells" ? Infinity : NEAR * NEAR;
-      for (const each of visible()) {
-        const far = (each.x - x) ** 2 + (each.y - y) ** 2;
-        if (far < least) [best, least] = [each, far];
+      let nearest = null, least = data.kind === "cells" ? Infinity : NEAR * NEAR;
+      for (const point of visible()) {
+        const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
+        if (distance < least) [nearest, least] = [point, distance];
       }
-      best ? show(best) : hide();
+      nearest ? show(nearest) : hide();
     };
-    chart.addEventListener("pointermove", point);
-    chart.addEventListener("pointerdown", point);
+    chart.addEventListener("pointermove", showNearest);
+    chart.addEventListener("pointerdown", showNearest);
     chart.addEventListener("pointerleave", hide);
 
-    // With the keyboard: left and right along a series, up and down to another.
+    // The keyboard: left and right along a series, up and down to another one.
     chart.tabIndex = 0;
     chart.setAttribute("role", "group");
-    chart.setAttribute("aria-label", "Points of “" + svg.getAttribute("aria-label") + "”: the arrow keys read them");
+    const title = svg.getAttribute("aria-label");
+    chart.setAttribute("aria-label", "Points of “" + title + "”: the arrow keys read them");
     chart.addEventListener("blur", hide);
     chart.addEventListener("keydown", (event) => {
-      const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      const arrows = { Left: [-1, 0], Right: [1, 0], Up: [0, -1], Down: [0, 1] };
+      const steps = arrows[event.key.replace("Arrow", "")];
       if (event.key === "Escape") hide();
       if (!steps) return;
       event.preventDefault();
@@ -178,13 +201,14 @@
       let next = Math.min(Math.max(at, 0), all.length - 1);
       if (at >= 0 && steps[0]) next = Math.min(Math.max(at + steps[0], 0), all.length - 1);
       if (at >= 0 && steps[1]) {
-        const groups = [...new Set(all.map((each) => each.group))];
-        const group = groups[(groups.indexOf(all[next].group) + steps[1] + groups.length) % groups.length];
-        next = all.findIndex((each) => each.group === group);
+        const groups = [...new Set(all.map((point) => point.group))];
+        const index = groups.indexOf(all[next].group) + steps[1] + groups.length;
+        const group = groups[index % groups.length];
+        next = all.findIndex((point) => point.group === group);
       }
       show(all[next]);
       at = next;
     });
   };
-  for (const figure of document.querySelectorAll("figure[data-figure]")) bring(figure);
+  for (const figure of document.querySelectorAll("figure[data-figure]")) activate(figure);
 })();
