@@ -10,7 +10,7 @@ from separatrix.studies.cifar.verdicts import cnn_ahead, gaps, widest
 S = CifarSettings(source="embedded-digits", depths=(2,))
 
 
-def made(cnn, fcn, spread=0.005, seeds=4):
+def accuracies_with(cnn, fcn, spread=0.005, seeds=4):
     """Cells with these mean accuracies by number of parameters."""
     noise = spread * np.linspace(-1, 1, seeds)
     out = {}
@@ -32,8 +32,8 @@ def made(cnn, fcn, spread=0.005, seeds=4):
     ],
 )
 def test_the_cnn_must_be_ahead_everywhere(cnn, verdict):
-    found = made(cnn, {100: 0.4, 10000: 0.6})
-    assert cnn_ahead(S, found, 0.1).verdict == verdict
+    accuracies = accuracies_with(cnn, {100: 0.4, 10000: 0.6})
+    assert cnn_ahead(S, accuracies, 0.1).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -41,21 +41,21 @@ def test_the_cnn_must_be_ahead_everywhere(cnn, verdict):
 )
 def test_the_cnn_must_be_ahead_of_the_fcn_with_the_most_parameters_too(most, verdict):
     # At 1000 parameters, between 100 and 10000, the CNN is ahead of the FCN in all three.
-    found = made({100: 0.6, 1000: 0.7}, {100: 0.2, 10000: 0.3, 1000000: most})
-    result = cnn_ahead(S, found, 0.1)
+    accuracies = accuracies_with({100: 0.6, 1000: 0.7}, {100: 0.2, 10000: 0.3, 1000000: most})
+    result = cnn_ahead(S, accuracies, 0.1)
     assert result.verdict == verdict
     assert "1000 parameters less the FCN's with 1000000" in result.evidence[-1].name
     # A control on permuted pixels is not the widest, and an FCN with fewer parameters says nothing
     # of more.
     control = {CifarCell("FCN", 2, 9, True): CifarAccuracy(10**7, 1, np.ones(4), np.ones(4), 1.0)}
-    assert widest(found | control, 2)[:2] == (1000, 10**6)
-    assert widest(made({1000: 0.7}, {100: 0.4}), 2) is None
+    assert widest(accuracies | control, 2)[:2] == (1000, 10**6)
+    assert widest(accuracies_with({1000: 0.7}, {100: 0.4}), 2) is None
 
 
 def test_gaps_interpolate_in_the_logarithm_of_parameters():
-    found = gaps(made({1000: 0.7}, {100: 0.4, 10000: 0.6}, spread=0.0), 2)
-    np.testing.assert_allclose(found[1000], 0.2)
-    assert gaps(made({1000: 0.7}, {}), 2) == {}
+    gap_at = gaps(accuracies_with({1000: 0.7}, {100: 0.4, 10000: 0.6}, spread=0.0), 2)
+    np.testing.assert_allclose(gap_at[1000], 0.2)
+    assert gaps(accuracies_with({1000: 0.7}, {}), 2) == {}
     # Controls on permuted pixels are no part of the comparison.
     control = {CifarCell("CNN", 2, 9, True): CifarAccuracy(1000, 1, np.zeros(4), np.zeros(4), 1.0)}
-    assert list(gaps(made({500: 0.7}, {100: 0.4, 10000: 0.6}) | control, 2)) == [500]
+    assert list(gaps(accuracies_with({500: 0.7}, {100: 0.4, 10000: 0.6}) | control, 2)) == [500]

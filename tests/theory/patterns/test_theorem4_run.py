@@ -28,8 +28,8 @@ def plain_descent(run: Theorem4Run, task: PatternTask, steps: int):
         activation=ClippedReLU(run.ceiling),
         initial=Initial("signs", readout=0.0),
     )
-    start = network.init(jax.random.key(5), (run.bits, 1))
-    x, y, weight = task.population(task.truth(jax.random.key(0)))
+    start = jax.jit(lambda key: network.init(key, (run.bits, 1)))(jax.random.key(5))
+    x, y, weight = jax.jit(lambda key: task.population(task.truth(key)))(jax.random.key(0))
 
     def loss(moving):
         params = start._replace(weights=moving[0], readout=moving[1])
