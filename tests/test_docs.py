@@ -22,9 +22,7 @@ TEXTS = [
         for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "evidence/README.md")
     ),
 ]
-PACKAGES = [
-    found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg
-]
+PACKAGES = [info.name for info in pkgutil.walk_packages(sx.__path__, "separatrix.") if info.ispkg]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -68,12 +66,12 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch,
         for number, block in enumerate(BLOCK.findall(read(page))):
             exec(compile(block, f"{page.name}, block {number + 1}", "exec"), space)
     finally:
-        for kept, now in (
+        for before, registry in (
             (papers, PAPERS),
             (probes, importlib.import_module("separatrix.probes").PROBES),
         ):
-            now.clear()
-            now.update(kept)
+            registry.clear()
+            registry.update(before)
     if page.name == "tutorial.md":
         claims = json.loads((tmp_path / "results/neighbours/claims.json").read_text())
         assert {claim["id"] for claim in claims} == {"mine.ahead", "mine.linear"}
@@ -91,11 +89,11 @@ def anchors(text):
         re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE),
         re.MULTILINE,
     )
-    made = {
+    slugs = {
         re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
         for heading in headings
     }
-    return made | set(re.findall(r'id="([^"]+)"', text)) | set(re.findall(r"\{#([^}]+)\}", text))
+    return slugs | set(re.findall(r'id="([^"]+)"', text)) | set(re.findall(r"\{#([^}]+)\}", text))
 
 
 def links(text):
@@ -122,7 +120,9 @@ def test_every_page_is_in_the_navigation():
     config = read(ROOT / "mkdocs.yml")
     listed = set(re.findall(r"[\w./-]+\.md", config))
     assert listed == {
-        page.relative_to(DOCS).as_posix() for page in PAGES if page.parent.name != "decisions"
+        page.relative_to(DOCS).as_posix()
+        for page in PAGES
+        if page.parent.name not in ("decisions", "notebook")
     } | {"decisions/index.md"}
 
 
@@ -181,18 +181,18 @@ def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
     from separatrix.studies import STUDIES
 
     page = make_pages.fill(read(DOCS / "papers" / f"{paper}.md"))
-    kept = make_pages.measured()
-    mine = [claim for study in STUDIES.values() for claim in study.claims if claim.paper == paper]
-    assert mine
-    for claim in mine:
+    findings = make_pages.measured()
+    claims = [claim for study in STUDIES.values() for claim in study.claims if claim.paper == paper]
+    assert claims
+    for claim in claims:
         section = page.split(f"### `{claim.id}` ", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
         assert make_pages.plain(claim.statement) in section
         assert make_pages.plain(claim.conditions) in section
-        if claim.id in kept:
-            for finding in kept[claim.id]:
+        if claim.id in findings:
+            for finding in findings[claim.id]:
                 assert finding["verdict"] in section
                 assert all(
-                    make_pages.plain(each["name"]) in section for each in finding["evidence"]
+                    make_pages.plain(item["name"]) in section for item in finding["evidence"]
                 )
                 assert (
                     finding["conditions_met"] is not False

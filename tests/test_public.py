@@ -16,7 +16,7 @@ SOURCE = Path(sx.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = [
     "separatrix",
-    *(found.name for found in pkgutil.walk_packages(sx.__path__, "separatrix.") if found.ispkg),
+    *(info.name for info in pkgutil.walk_packages(sx.__path__, "separatrix.") if info.ispkg),
 ]
 
 
