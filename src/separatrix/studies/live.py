@@ -1,4 +1,4 @@
-"""The progress of a run: one small file in its folder, for `separatrix watch` and `separatrix serve`.
+"""The progress of a run: one small file in its folder, which `separatrix watch` and `serve` read.
 
 No decision reads this file. Where it cannot be written, the run goes on.
 """

@@ -18,6 +18,7 @@ from separatrix.inference import (
     stop_reason,
     tally,
 )
+from separatrix.notes import Note
 from separatrix.studies.live import LiveSearches
 
 Name = TypeVar("Name", bound=Hashable)
@@ -52,6 +53,14 @@ class SearchResult:
         """The threshold by another criterion, from the same trials (not placed for it)."""
         successes = [success(row) for row in self.rows.to_dict("records")]
         return estimate_threshold(tally(self.rows[resource].tolist(), successes))
+
+    def warnings(self, where: str) -> list[Note]:
+        """The notes on the threshold that a reader must see, each beginning with `where`."""
+        return [
+            dataclasses.replace(note, message=f"{where}: {note.message}")
+            for note in self.threshold.notes
+            if note.severity != "info"
+        ]
 
 
 def find_thresholds(

@@ -48,7 +48,7 @@ class Study(abc.ABC, Generic[SettingsT]):
         )
 
     def sweeps(self, settings: SettingsT) -> dict[str, Sweep]:
-        """The sweeps that the study will run, by name; for an adaptive study, the most it may run."""
+        """The sweeps of the study, by name; for an adaptive study, the most that it may run."""
         del settings
         return {}
 

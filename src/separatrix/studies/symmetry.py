@@ -73,19 +73,20 @@ def transform_params(network: Network, params: Params, element: np.ndarray, grou
     """
     if group not in ACTS[network.connectivity]:
         return params
-    groups, _, span = params.weights.shape
-    q = jnp.asarray(element, params.weights.dtype)
+    layer = params.only_layer
+    groups, _, span = layer.weights.shape
+    q = jnp.asarray(element, layer.weights.dtype)
     if network.connectivity == "full":
-        return params._replace(weights=params.weights @ q.T)
+        return params._replace(weights=layer.weights @ q.T)
     if network.connectivity == "shared":
-        return params._replace(weights=params.weights @ q[:span, :span].T)
+        return params._replace(weights=layer.weights @ q[:span, :span].T)
     # Axes: to patch, to coordinate, from patch, from coordinate
     blocks = q.reshape(groups, span, groups, span)
-    moved = params._replace(weights=jnp.einsum("asbt,bft->afs", blocks, params.weights))
+    moved = params._replace(weights=jnp.einsum("asbt,bft->afs", blocks, layer.weights))
     # The patch that each patch came from: its units come along.
     order = jnp.argmax(jnp.square(blocks).sum((1, 3)), axis=1)
-    if params.bias is not None:
-        moved = moved._replace(bias=params.bias[order])
+    if layer.bias is not None:
+        moved = moved._replace(bias=layer.bias[order])
     return (
         moved
         if params.readout is None or network.readout == "pooled"

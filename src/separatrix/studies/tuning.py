@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from separatrix.engine import Lab, Sweep, Trial
 from separatrix.inference import SearchPlan, Threshold
 from separatrix.studies.cells import Row, run_cells
+from separatrix.studies.outcome import TableData
 from separatrix.studies.search import Query, find_thresholds
 
 Option = TypeVar("Option", bound=Hashable)
@@ -211,6 +213,36 @@ def grid_of(
         )
         for option in options
     }
+
+
+def tuning_table(
+    choices: Mapping[Name, Choice[Option]],
+    columns: tuple[str, ...],
+    describe: Callable[[Option], str],
+) -> TableData:
+    """Every option that was tried, its mean risk, and the choice.
+
+    Args:
+        choices: the choices by name; a name is a tuple, whose parts are the first columns.
+        columns: what the parts of a name and an option are called.
+        describe: an option in words.
+
+    >>> choices = {("CNN", 8): Choice(1.0, {1.0: 0.1, 3.0: 0.2})}
+    >>> tuning_table(choices, ("network", "k", "rate"), "x{:g}".format).rows
+    (('CNN', 8, 'x1', 0.1, 'chosen'), ('CNN', 8, 'x3', 0.2, ''))
+    """
+    rows = tuple(
+        (
+            *typing.cast(tuple[Any, ...], name),
+            describe(option),
+            round(score, 4) if math.isfinite(score) else None,
+            "chosen" if option == choice.option else "",
+        )
+        for name, choice in choices.items()
+        for option, score in choice.scores.items()
+    )
+    title = "Tuning: mean risk on seeds that no result uses"
+    return TableData("tuning", title, (*columns, "mean risk", ""), rows)
 
 
 def scale_of(threshold: Threshold) -> float:

@@ -8,7 +8,7 @@ from separatrix.studies.signal.verdicts import fall, is_flat
 
 
 def rows(slope: float, noise: float = 0.002, each: int = 20) -> pd.DataFrame:
-    """Trials whose risk is .12 at 256 samples and falls by `slope` with each doubling up to 2048."""
+    """Trials whose risk is .12 at 256 samples and falls by `slope` with each doubling."""
     rng = np.random.default_rng(5)
     sizes = np.repeat([64, 256, 512, 1024, 2048], each)
     return pd.DataFrame(

@@ -1,6 +1,4 @@
-"""The task of the open questions is SignalTask bit by bit, its floors are right, and its networks are
-what they should be.
-"""
+"""The task of the open questions is SignalTask bit by bit; its floors and networks are right."""
 
 import itertools
 

@@ -1,6 +1,5 @@
 """Tables and figures of the sample-complexity study."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,10 @@ from separatrix.inference import Interval, Threshold, wilson
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS, SignalSettings
-from separatrix.studies.signal.trials import SignalCell, SignalRecipe, TuningKey, map_settings
+from separatrix.studies.signal.trials import SignalCell, map_settings
 from separatrix.studies.signal.verdicts import PREDICTED, LawFits
 from separatrix.studies.signal_map.figures import map_figure
 from separatrix.studies.signal_map.settings import Spot
-from separatrix.studies.tuning import Choice
 from separatrix.theory.signal import bayes_risk, best_linear_risk, bounds_for, true_signal_risk
 
 
@@ -60,9 +58,8 @@ def growth_figures(
                     Axis("samples m*", log=True),
                     tuple(series),
                     "Smallest sample size at which half of the trials come within the margin of "
-                    "the network that knows the signal; "
-                    "95 % intervals; a short dash is the bound of a censored search. Dashed: the "
-                    "paper's law through the measured points.",
+                    "the network that knows the signal; 95 % intervals; a short dash is the bound "
+                    "of a censored search. Dashed: the paper's law through the measured points.",
                 )
             )
     return tuple(out)
@@ -270,26 +267,6 @@ def exponent_table(fits: LawFits) -> TableData:
         "verdict",
     )
     return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))
-
-
-def tuning_table(tuned: dict[TuningKey, Choice[SignalRecipe]]) -> TableData:
-    """The grid on which every network was tuned, and the choice."""
-    rows = [
-        (
-            *key,
-            recipe.describe(),
-            round(score, 4) if math.isfinite(score) else None,
-            "chosen" if recipe == choice.option else "",
-        )
-        for key, choice in tuned.items()
-        for recipe, score in choice.scores.items()
-    ]
-    return TableData(
-        "tuning",
-        "Tuning: mean risk on seeds that no result uses",
-        ("noise", "network", "k", "recipe", "mean risk", ""),
-        tuple(rows),
-    )
 
 
 def sketch_figures(s: SignalSettings, searches: Mapping[Spot, SearchResult]) -> tuple[Heatmap, ...]:

@@ -1,6 +1,5 @@
 """Study `signal`: how many samples each network needs, and by which law (Lahoti et al.)."""
 
-import dataclasses
 from typing import Any
 
 from separatrix.engine import Lab, Sweep
@@ -15,6 +14,7 @@ from separatrix.studies.signal.settings import NETWORKS, SCALES, SignalSettings
 from separatrix.studies.signal.trials import RoughKey, SignalCell, SignalRecipe, TuningKey
 from separatrix.studies.signal_map.settings import Spot
 from separatrix.studies.study import Study, seeds_from
+from separatrix.studies.tuning import tuning_table
 
 
 class SignalStudy(Study[SignalSettings]):
@@ -88,7 +88,7 @@ class SignalStudy(Study[SignalSettings]):
             (
                 f.threshold_table(s, searches, estimators()),
                 f.exponent_table(fits),
-                f.tuning_table(tuned),
+                tuning_table(tuned, ("noise", "network", "k", "recipe"), SignalRecipe.describe),
             ),
             (*signal_notes(s, searches, two_step), sketch_note(s)),
         )
@@ -105,9 +105,8 @@ def signal_notes(
             "target",
             "info",
             f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g}, R "
-            "being the risk of the network that "
-            "knows the signal; the threshold is the sample size at which half of the trials "
-            f"succeed. {s.steps} steps.",
+            "being the risk of the network that knows the signal; the threshold is the sample "
+            f"size at which half of the trials succeed. {s.steps} steps.",
         ),
         Note(
             "tuning",
@@ -128,17 +127,15 @@ def signal_notes(
             "chosen-after-looking",
             "info",
             "While this study was built, runs with the default seed were looked at before these "
-            "were settled: tuning about rough "
-            "thresholds instead of the bound's scale, tuning over every number of patches (a rate "
-            "chosen at k = 10 made the fully connected "
+            "were settled: tuning about rough thresholds instead of the bound's scale, tuning "
+            "over every number of patches (a rate chosen at k = 10 made the fully connected "
             "network diverge at k = 25, and recipes chosen for each k scattered the thresholds), "
-            "likelihood instead of bootstrap intervals "
-            "of exponents, that a two-step search which ran out of trials is undecided, where "
-            "searches begin, and the sizes of the quick scale. Another --seed gives data that "
-            "none of these "
-            "choices has seen. The full scale's searches for CNN and LCN went on to a narrower "
-            "interval (.16 instead of .22, 1200 trials instead of 320) after "
-            "a run with seed 4 had left the CNN's exponents with half-widths of .17.",
+            "likelihood instead of bootstrap intervals of exponents, that a two-step search which "
+            "ran out of trials is undecided, where searches begin, and the sizes of the quick "
+            "scale. Another --seed gives data that none of these choices has seen. The full "
+            "scale's searches for CNN and LCN went on to a narrower interval (.16 instead of .22, "
+            "1200 trials instead of 320) after a run with seed 4 had left the CNN's exponents "
+            "with half-widths of .17.",
         )
     )
     for cell, search in searches.items():
@@ -150,20 +147,16 @@ def signal_notes(
                     "flat-curve",
                     "warning",
                     f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = "
-                    f"{cell.dimension}: near the target the risk falls by "
-                    f"only {change} with each doubling of the samples: what is missing there is "
-                    "training (steps, recipe or units) and "
-                    "not samples, so this threshold, and an exponent that rests on it, is no law "
-                    "of samples.",
+                    f"{cell.dimension}: near the target the risk falls by only {change} with each "
+                    "doubling of the samples: what is missing there is training (steps, recipe or "
+                    "units) and not samples, so this threshold, and an exponent that rests on it, "
+                    "is no law of samples.",
                 )
             )
     for cell, search in (*searches.items(), *two_step.items()):
-        for note in search.threshold.notes:
-            if note.severity != "info":
-                where = (
-                    f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}"
-                )
-                notes.append(dataclasses.replace(note, message=f"{where}: {note.message}"))
+        notes += search.warnings(
+            f"{cell.regime} noise, {cell.network}, k = {cell.patches}, d = {cell.dimension}"
+        )
     return tuple(notes)
 
 
@@ -181,9 +174,8 @@ def sketch_note(s: SignalSettings) -> Note:
     else:
         words = (
             f"The map is a sketch at k = d = {m.patches}: every place has its untuned learning "
-            "rate, "
-            f"{m.steps} steps and at most {m.trials} trials a search, and no claim rests on it. "
-            "`separatrix run signal-map` tunes every place and judges."
+            f"rate, {m.steps} steps and at most {m.trials} trials a search, and no claim rests on "
+            "it. `separatrix run signal-map` tunes every place and judges."
         )
     return Note("map", "info", words)
 

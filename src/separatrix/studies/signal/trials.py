@@ -127,11 +127,7 @@ def recipe_grid(
 
 
 class SignalCell(NamedTuple):
-    """One cell of the study.
-
-    >>> SignalCell("fixed", "CNN", 8, 8).network
-    'CNN'
-    """
+    """One cell of the study."""
 
     regime: str
     network: str
@@ -142,9 +138,6 @@ class SignalCell(NamedTuple):
 class TuningKey(NamedTuple):
     """Where a recipe is chosen: once for each regime, network and (with `tune.each`) number of
     patches.
-
-    >>> TuningKey("fixed", "CNN", 8).patches
-    8
     """
 
     regime: str
@@ -193,11 +186,7 @@ def tuning_grid(s: SignalSettings, key: TuningKey, about: float) -> dict[SignalR
 
 
 class RoughKey(NamedTuple):
-    """A rough search before tuning: what is tuned, and with which factor on the learning rate.
-
-    >>> RoughKey(TuningKey("fixed", "CNN", 8), 1.0).rate
-    1.0
-    """
+    """A rough search before tuning: what is tuned, and with which factor on the learning rate."""
 
     tuned: TuningKey
     rate: float
@@ -267,10 +256,10 @@ def cell_query(s: SignalSettings, cell: SignalCell, recipe: SignalRecipe) -> Que
 def search_plan(
     s: SignalSettings, network: str, patches: int, dimension: int, noise: float
 ) -> SearchPlan:
-    """The range and precision of a search; it begins where the paper's bound puts the scale, with
-    constants near what earlier runs found.
+    """The range and precision of a search.
 
-    Where a search begins decides how soon it ends, and not where.
+    It begins at the scale of the paper's bound, with constants near the thresholds of earlier runs.
+    The start decides how soon a search ends, not what it finds.
 
     >>> search_plan(SignalSettings(), "FCN", 8, 8, 0.3).maximum
     16384

@@ -44,8 +44,7 @@ from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
     "one hidden layer with LSA activation; σ at most about 1/√k; for the FCN's lower bound an "
-    "algorithm equivariant under O(kd), "
-    "final bias at least 0.01 and k at most exponential in d"
+    "algorithm equivariant under O(kd), final bias at least 0.01 and k at most exponential in d"
 )
 PREDICTED = {
     "CNN": "k+d",

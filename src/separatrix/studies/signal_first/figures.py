@@ -84,8 +84,7 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
             Axis("risk"),
             (*curves(rows, "risk"), *lines),
             "Mean over seeds with 95 % intervals, beside the constant rule, the best linear rule, "
-            "the Bayes rule and the "
-            "network that knows the signal.",
+            "the Bayes rule and the network that knows the signal.",
         ),
         Figure(
             "seeds",

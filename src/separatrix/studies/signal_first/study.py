@@ -42,8 +42,8 @@ def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
             "recipe",
             "info",
             "Learning rates (CNN 3, LCN 1.5k, FCN 3k) and initial norms (.05, .05, .7) are the "
-            "specification's recipe, not tuned "
-            "on these data; risks are measured with the network's own LSA bias.",
+            "specification's recipe, not tuned on these data; risks are measured with the "
+            "network's own LSA bias.",
         )
     ]
     if baselines["linear"] < 2 * max(baselines["bayes"], 0.005):
@@ -52,8 +52,7 @@ def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
                 "linear-suffices",
                 "warning",
                 f"At this noise the best linear rule already has risk {baselines['linear']:.2g}: "
-                "risk hardly tells the networks "
-                "apart here, alignment does.",
+                "risk hardly tells the networks apart here, alignment does.",
             )
         )
     return tuple(notes)

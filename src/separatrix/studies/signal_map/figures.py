@@ -1,7 +1,5 @@
 """Tables and figures of the map study."""
 
-import math
-
 from separatrix.inference import Threshold
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import SearchResult
@@ -12,9 +10,8 @@ from separatrix.theory.signal import bayes_risk, best_linear_risk
 
 LEGEND = (
     "Each cell: the smallest sample size at which half of the trials come within the margin of "
-    "the network that knows the signal, with its "
-    "95 % interval; the more samples, the darker. Hatched: a censored search, of which only a "
-    "bound is known. Lower left the CNN, upper left "
+    "the network that knows the signal, with its 95 % interval; the more samples, the darker. "
+    "Hatched: a censored search, of which only a bound is known. Lower left the CNN, upper left "
     "the LCN, upper right the FCN."
 )
 
@@ -175,30 +172,5 @@ def map_table(
         "map",
         "Samples needed, with 95 % intervals (<= and >= mark censored searches)",
         columns,
-        rows,
-    )
-
-
-def tuning_table(tuned: dict[Spot, Choice[MapRecipe]]) -> TableData:
-    """The grid on which every place was tuned, and the choice.
-
-    >>> tuning_table({}).rows
-    ()
-    """
-    rows = tuple(
-        (
-            spot.field,
-            spot.groups,
-            recipe.describe(),
-            round(score, 4) if math.isfinite(score) else None,
-            "chosen" if recipe == choice.option else "",
-        )
-        for spot, choice in tuned.items()
-        for recipe, score in choice.scores.items()
-    )
-    return TableData(
-        "tuning",
-        "Tuning: mean risk on seeds that no result uses",
-        ("r", "g", "recipe", "mean risk", ""),
         rows,
     )

@@ -2,8 +2,6 @@
 through the LCN to the CNN.
 """
 
-import dataclasses
-
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
@@ -13,7 +11,7 @@ from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSettings, Spot
 from separatrix.studies.signal_map.trials import map_trial, measure_map, spot_query, tune_map
 from separatrix.studies.study import Study, seeds_from
-from separatrix.studies.tuning import Choice
+from separatrix.studies.tuning import Choice, tuning_table
 
 
 class SignalMap(Study[MapSettings]):
@@ -59,7 +57,10 @@ class SignalMap(Study[MapSettings]):
             c.judge_growth(s, searches, c.LOCALITY, "field"),
             c.judge_parts(s, searches),
         )
-        tables = (f.map_table(s, searches, tuned), f.tuning_table(tuned))
+        tables = (
+            f.map_table(s, searches, tuned),
+            tuning_table(tuned, ("r", "g", "recipe"), MapRecipe.describe),
+        )
         return Outcome(
             findings,
             (f.map_figure(s, searches), *f.line_figures(s, searches)),
@@ -79,17 +80,16 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
             "target",
             "info",
             f"A trial succeeds when its risk is at most R(k, σ, b = {s.bias:g}) + {s.margin:g} = "
-            f"{s.target:.4f}, R being the risk of the network "
-            "that knows the signal; the threshold is the sample size at which half of the trials "
-            f"succeed. {s.steps} steps.",
+            f"{s.target:.4f}, R being the risk of the network that knows the signal; the "
+            f"threshold is the sample size at which half of the trials succeed. {s.steps} steps.",
         ),
         Note(
             "network",
             "info",
             "Every place has one unit a patch and a sum readout; windows continue around the "
-            "edge, so that every field has as many positions. "
-            "Unit p belongs to group floor(p·g/k). At r = k and g = k this is the FCN with k "
-            "units up to a relabelling of inputs.",
+            "edge, so that every field has as many positions. Unit p belongs to group "
+            "floor(p·g/k). At r = k and g = k this is the FCN with k units up to a relabelling of "
+            "inputs.",
         ),
     ]
     if len(s.recipes()) > 1:
@@ -98,9 +98,9 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
                 "tuning",
                 "info",
                 "Every place was tuned on the same grid of factors on the learning rate and the "
-                "initial norm, about its own untuned threshold, on "
-                "seeds that no result uses. The untuned rates and norms are the recipes of the "
-                "study `signal` at the corners, interpolated geometrically.",
+                "initial norm, about its own untuned threshold, on seeds that no result uses. The "
+                "untuned rates and norms are the recipes of the study `signal` at the corners, "
+                "interpolated geometrically.",
             )
         )
     notes.append(
@@ -108,17 +108,11 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
             "chosen-after-looking",
             "info",
             "While this study was built, quick runs with the default seed were looked at before "
-            "these were settled: that a search begins at the rough "
-            "threshold of its tuning, and the number of trials and steps of the quick scale. "
-            "Another --seed gives data that none of these has seen.",
+            "these were settled: that a search begins at the rough threshold of its tuning, and "
+            "the number of trials and steps of the quick scale. Another --seed gives data that "
+            "none of these has seen.",
         )
     )
     for spot, search in searches.items():
-        serious = [note for note in search.threshold.notes if note.severity != "info"]
-        notes += [
-            dataclasses.replace(
-                note, message=f"r = {spot.field}, g = {spot.groups}: {note.message}"
-            )
-            for note in serious
-        ]
+        notes += search.warnings(f"r = {spot.field}, g = {spot.groups}")
     return tuple(notes)

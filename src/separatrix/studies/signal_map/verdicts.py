@@ -21,8 +21,8 @@ from separatrix.studies.signal_map.settings import MapSettings, Spot
 
 CONDITIONS = (
     "the paper proves bounds for three corners of the map, the CNN (r = 1, g = 1), the LCN (r = "
-    "1, g = k) and the FCN (r = k, g = k), with "
-    "one hidden layer, LSA activation and σ at most about 1/√k; between them it says nothing"
+    "1, g = k) and the FCN (r = k, g = k), with one hidden layer, LSA activation and σ at most "
+    "about 1/√k; between them it says nothing"
 )
 SHARING = Claim(
     "lahoti.map.monotone-sharing",
@@ -86,10 +86,9 @@ def judge_growth(
     }
     reason = (
         f"from end to end {counts['supported'][0]} of {len(ends)} lines grow, "
-        f"{counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of "
-        f"{len(steps)} steps between neighbours {counts['supported'][1]} grow, "
-        f"{counts['refuted'][1]} fall and {counts['undecided'][1]} cannot be told "
-        "(their intervals widened for their number)"
+        f"{counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of {len(steps)} "
+        f"steps between neighbours {counts['supported'][1]} grow, {counts['refuted'][1]} fall and "
+        f"{counts['undecided'][1]} cannot be told (their intervals widened for their number)"
     )
     outside = outside_of(s, corners_only=False)
     return Finding(claim, verdict, reason, not outside, tuple(evidence), outside)

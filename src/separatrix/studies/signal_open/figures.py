@@ -101,8 +101,7 @@ def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Fig
         Axis("samples m*", log=True),
         tuple(series),
         "95 % intervals; short dashes are bounds of censored searches, and the law of the lower "
-        "bound through the randomly "
-        "started FCN's points; it speaks of that start only.",
+        "bound through the randomly started FCN's points; it speaks of that start only.",
     )
 
 
@@ -148,28 +147,4 @@ def open_table(
         "Samples needed, with 95 % intervals (<= and >= mark censored searches)",
         columns,
         tuple(rows),
-    )
-
-
-def tuning_table(tuned: Choices) -> TableData:
-    """The grid on which every network was tuned on every variant, and the choice.
-
-    >>> tuning_table({}).rows
-    ()
-    """
-    rows = tuple(
-        (
-            *names,
-            f"x{rate:g}",
-            round(score, 4) if math.isfinite(score) else None,
-            "chosen" if rate == choice.option else "",
-        )
-        for names, choice in tuned.items()
-        for rate, score in choice.scores.items()
-    )
-    return TableData(
-        "tuning",
-        "Tuning: mean risk on seeds that no result uses",
-        ("variant", "network", "learning rate", "mean risk", ""),
-        rows,
     )

@@ -1,7 +1,5 @@
 """Study `signal-open`: does the order of the networks persist where the paper leaves it open?"""
 
-import dataclasses
-
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
@@ -18,6 +16,7 @@ from separatrix.studies.signal_open.trials import (
     tune_open,
 )
 from separatrix.studies.study import Study, seeds_from
+from separatrix.studies.tuning import tuning_table
 
 
 class SignalOpen(Study[OpenSettings]):
@@ -73,7 +72,10 @@ class SignalOpen(Study[OpenSettings]):
             f.ratio_figure(searches),
             f.start_figure(s, searches),
         )
-        tables = (f.open_table(s, searches, floors, tuned), f.tuning_table(tuned))
+        tables = (
+            f.open_table(s, searches, floors, tuned),
+            tuning_table(tuned, ("variant", "network", "learning rate"), "x{:g}".format),
+        )
         return Outcome(findings, figures, tables, open_notes(s, searches))
 
 
@@ -86,59 +88,53 @@ def open_notes(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> tuple
     grid = ", ".join(f"x{rate:g}" for rate in s.tune.rates)
     tuning = (
         "Every network was tuned on every variant at its first cell, on the same grid of "
-        f"learning-rate factors ({grid}), about its untuned "
-        "threshold, on seeds that no result uses."
+        f"learning-rate factors ({grid}), about its untuned threshold, on seeds that no result "
+        "uses."
         if len(s.tune.rates) > 1
         else "At this scale no learning rate was tuned: the recipes are those of the study "
         "`signal`."
     )
     texts = {
         "target": f"A trial succeeds when its risk is at most a floor plus {s.margin:g}. The "
-        "floor is the risk of the network with one hidden layer, "
-        f"bias b = {s.bias:g}, that knows the signal: in closed form for the plain task, on "
-        "100,000 fixed rows for a variant (the table has its "
-        f"standard error). {s.steps} steps.",
+        f"floor is the risk of the network with one hidden layer, bias b = {s.bias:g}, "
+        "that knows the signal: in closed form for the plain task, on 100,000 fixed "
+        f"rows for a variant (the table has its standard error). {s.steps} steps.",
         "tuning": tuning,
         "variants": "Variants: "
         + "; ".join(f"{name}: {VARIANTS[name].text}" for name in s.variants)
         + ".",
         "starts": "The FCN that starts inside the CNN begins as the exact embedding of a CNN's "
-        "random filter, of the norm that the FCN's units "
-        "begin with (0.7), and is then free; it is trained by the same gradient descent. Were it "
-        "also put back into the CNN after every step, it would "
-        "be the CNN, step by step, and need the CNN's samples: so much is true of the bound "
-        "without a measurement. The ℓ1 "
-        "step shrinks hidden weights after each step of the same gradient descent; its penalty "
-        f"is {SPARSITY:g} (times what tuning chose) of the noise "
-        "that a coordinate of the gradient has.",
+        "random filter, of the norm that the FCN's units begin with (0.7), and is then "
+        "free; it is trained by the same gradient descent. Were it also put back into "
+        "the CNN after every step, it would be the CNN, step by step, and need the "
+        "CNN's samples: so much is true of the bound without a measurement. The ℓ1 "
+        "step shrinks hidden weights after each step of the same gradient descent; its "
+        f"penalty is {SPARSITY:g} (times what tuning chose) of the noise that a "
+        "coordinate of the gradient has.",
     }
     if "product" in s.variants:
         texts["product"] = (
             "For the product the floor is the Bayes rule's risk (for Gaussian noise) and the "
-            f"margin {s.product.margin:g}; the networks have ReLU "
-            f"units and trained readouts, {s.product.steps} steps. The paper's networks are odd "
-            "functions of the input, the product is even: "
-            "their risk is exactly ½ whatever their weights, so they were not run."
+            f"margin {s.product.margin:g}; the networks have ReLU units and trained readouts, "
+            f"{s.product.steps} steps. The paper's networks are odd functions of the input, the "
+            "product is even: their risk is exactly ½ whatever their weights, so they were not run."
         )
     if "depth-two" in s.variants:
         texts["depth-two"] = (
             "With two hidden layers: four LSA filters a patch in each layer, one-patch fields, "
-            "bias 0.25 in both, a sum readout, rows projected to "
-            "the unit ball; the FCN has as many units a layer as the LCN."
+            "bias 0.25 in both, a sum readout, rows projected to the unit ball; the FCN has as "
+            "many units a layer as the LCN."
         )
     texts["chosen-after-looking"] = (
         "While this study was built, runs with the default seed were looked at before the "
-        "following were settled: where searches begin, the sizes "
-        "of each scale, the number of patches of the product (at 6 and 8 the FCN did not get "
-        "there within the steps), the activation, width and base rates of the networks of two "
-        "layers, and that the FCN inside the CNN begins "
-        "with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no samples "
-        f"either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four "
+        "following were settled: where searches begin, the sizes of each scale, the number of "
+        "patches of the product (at 6 and 8 the FCN did not get there within the steps), the "
+        "activation, width and base rates of the networks of two layers, and that the FCN inside "
+        "the CNN begins with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no "
+        f"samples either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four "
         "shares). Another --seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]
     for cell, search in searches.items():
-        serious = [note for note in search.threshold.notes if note.severity != "info"]
-        where = f"{cell.variant}, {cell.network}, k = {cell.patches}"
-        notes += [dataclasses.replace(note, message=f"{where}: {note.message}") for note in serious]
+        notes += search.warnings(f"{cell.variant}, {cell.network}, k = {cell.patches}")
     return tuple(notes)

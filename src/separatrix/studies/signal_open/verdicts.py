@@ -18,13 +18,11 @@ from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
     "the paper proves the order for one hidden layer on its own task (one signal, independent "
-    "Gaussian noise of one variance σ² at most about "
-    "1/k) and leaves this variant open"
+    "Gaussian noise of one variance σ² at most about 1/k) and leaves this variant open"
 )
 BOUND_CONDITIONS = (
     "the FCN's lower bound speaks of algorithms equivariant under O(kd), with final bias at least "
-    "0.01, k at most exponential in d and σ at "
-    "most about 1/√k"
+    "0.01, k at most exponential in d and σ at most about 1/√k"
 )
 PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
 OPEN = {
@@ -106,8 +104,8 @@ def judge_variant(s: OpenSettings, searches: dict[OpenCell, SearchResult], varia
     if variant == "product":
         words.append(
             "networks that add up functions of single patches, as CNN and LCN with one-patch "
-            "fields do, err on a quarter of the inputs or "
-            "more whatever their weights: their right-censored searches are what must happen"
+            "fields do, err on a quarter of the inputs or more whatever their weights: their "
+            "right-censored searches are what must happen"
         )
     if not verdicts:
         return Finding(claim, "undecided", "no cell was measured for two networks", None)
