@@ -95,6 +95,7 @@ _HOMES = {
         "embed",
     ],
     "notes": ["Note"],
+    "report": ["Explanation", "explain"],
     "probes": [
         "PROBES",
         "Moment",
@@ -134,6 +135,7 @@ __all__ = [
     "Device",
     "Diagnosis",
     "DigitSequenceTask",
+    "Explanation",
     "ImageRegressionTask",
     "ImageTask",
     "Initial",
@@ -177,6 +179,7 @@ __all__ = [
     "diagnose",
     "distance",
     "embed",
+    "explain",
     "largest_eigenvalue",
     "probe",
     "read_labelled",

@@ -18,7 +18,7 @@ from separatrix.cli.diagnose import diagnose
 from separatrix.cli.geometry import geometry
 from separatrix.cli.options import Json
 from separatrix.cli.report import compare, report
-from separatrix.cli.run import list_studies, run, verify
+from separatrix.cli.run import explain, list_studies, run, verify
 from separatrix.cli.watch import serve, watch
 from separatrix.errors import SeparatrixError
 
@@ -49,6 +49,7 @@ def root(
 
 
 app.command("list")(list_studies)
+app.command()(explain)
 app.command()(run)
 app.command()(verify)
 app.command()(report)

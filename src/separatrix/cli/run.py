@@ -13,26 +13,37 @@ from separatrix.errors import SeparatrixError, check_choice
 
 if TYPE_CHECKING:
     from separatrix.engine import Cluster, Plan, Shard
+    from separatrix.studies import Claim
 
 # Seconds between the end of the last trial's time and the end of the command: a chunk that still
 # runs and its program, conclusions, the report.
 ENDING = 6.0
 
 
-def list_studies(json: Json = False) -> None:
+def list_studies(
+    json: Json = False,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="List the claims, with kind and study.")
+    ] = False,
+    paper: Annotated[
+        str,
+        typer.Option("--paper", metavar="KEY", help="With --claims: those of this paper, or ours."),
+    ] = "",
+) -> None:
     """List the studies and their claims."""
-    import dataclasses
-
     from separatrix.cli.output import plain_table, print_json, terminal
     from separatrix.studies import STUDIES
 
+    if claims or paper:
+        list_claims(paper, json)
+        return
     if json:
         studies = [
             {
                 "name": study.name,
                 "title": study.title,
                 "summary": study.summary,
-                "claims": [dataclasses.asdict(claim) for claim in study.claims],
+                "claims": [claim_entry(study.name, claim) for claim in study.claims],
             }
             for study in STUDIES.values()
         ]
@@ -42,6 +53,67 @@ def list_studies(json: Json = False) -> None:
     for study in STUDIES.values():
         table.add_row(study.name, str(len(study.claims)), study.summary)
     terminal().print(table)
+
+
+def list_claims(paper: str, json: bool) -> None:
+    """Print the claims, all or those of one paper."""
+    from separatrix.cli.output import plain_table, print_json, terminal
+    from separatrix.errors import UnknownNameError
+    from separatrix.studies import PAPERS
+    from separatrix.studies.registry import all_claims
+
+    if paper and paper not in PAPERS:
+        raise UnknownNameError("paper", paper, PAPERS)
+    entries = [
+        claim_entry(study.name, claim)
+        for study, claim in all_claims().values()
+        if paper in ("", claim.paper)
+    ]
+    if json:
+        print_json(entries)
+        return
+    table = plain_table("claim", "kind", "study", "sentence")
+    for entry in entries:
+        table.add_row(*(entry[key] or "" for key in ("id", "kind", "study", "statement")))
+    terminal().print(table)
+
+
+def claim_entry(study: str, claim: "Claim") -> dict[str, str | None]:
+    """A claim as plain values."""
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "citation": claim.citation,
+        "conditions": claim.conditions,
+        "kind": claim.kind.name if claim.kind else None,
+        "study": study,
+    }
+
+
+def explain(
+    claim: Annotated[
+        str, typer.Argument(metavar="CLAIM", help="A claim that `separatrix list --claims` names.")
+    ],
+    folder: Annotated[
+        str,
+        typer.Option(
+            "--out", metavar="DIR", help="A results folder. [default: the newest in results/]"
+        ),
+    ] = "",
+    evidence: Annotated[
+        str, typer.Option("--evidence", metavar="DIR", help="The folder of kept runs.")
+    ] = "evidence",
+    json: Json = False,
+) -> None:
+    """Explain a claim: its sentence and source, the rule that decides it, and its verdicts."""
+    from separatrix.cli.output import print_json
+    from separatrix.report import explain as explain_claim
+
+    explanation = explain_claim(claim, folder or None, evidence)
+    if json:
+        print_json(explanation.plain())
+    else:
+        print(explanation)
 
 
 @takes(RunOptions)

@@ -1,6 +1,7 @@
 """Reports: the page, the same as Markdown, files for papers, two runs compared, a run watched."""
 
 from separatrix.report.compare import Comparison, compare_runs
+from separatrix.report.explanation import Explanation, explain
 from separatrix.report.figure.draw import draw, save
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
@@ -9,9 +10,11 @@ from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
     "Comparison",
+    "Explanation",
     "Watcher",
     "compare_runs",
     "draw",
+    "explain",
     "interval",
     "number",
     "save",

@@ -4,12 +4,14 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
+from separatrix.studies.kinds import Decision, Evidence, Kind, Verdict
+from separatrix.studies.kinds.decision import finite as finite
+from separatrix.studies.kinds.decision import without_nan as without_nan
 
-Verdict = Literal["supported", "refuted", "undecided"]
-
+OURS = "ours"  # the owner of everything that is asked beyond the papers
 PAPERS = {
     "malach": "Malach & Shalev-Shwartz, Computational Separation between Convolutional and "
     "Fully-Connected Networks (ICLR 2021)",
@@ -17,7 +19,13 @@ PAPERS = {
     "Image-Based Tasks (ICLR 2024)",
     "liang": "Liang, Singh, Parhi, Cloninger & Wang, The Inductive Bias of Convolutional Neural "
     "Networks (arXiv 2603.04807)",
+    OURS: "Separatrix, questions that no paper asks",
 }
+# How many claims of each owner chance can decide wrongly, in all studies together: the level of
+# each decision is such that the chance of any wrong verdict among an owner's claims is at most 5 %.
+# A test compares the numbers with the studies.
+CLAIMS_BY_CHANCE: dict[str, int] = {}
+FAMILY_ERROR = 0.05
 
 
 def register_paper(key: str, citation: str) -> str:
@@ -58,6 +66,7 @@ class Claim:
         statement: the sentence.
         citation: where in the paper it stands.
         conditions: the conditions under which the paper says it.
+        kind: its kind, which fixes the test; None for a study that decides in its own way.
 
     Raises:
         UnknownNameError: the paper is not known.
@@ -70,6 +79,7 @@ class Claim:
     statement: str
     citation: str
     conditions: str
+    kind: Kind | None = None
 
     def __post_init__(self):
         if self.paper not in PAPERS:
@@ -79,6 +89,11 @@ class Claim:
     def paper(self) -> str:
         """The key of the paper, the first part of the id."""
         return self.id.split(".")[0]
+
+    @property
+    def level(self) -> float:
+        """The level at which it is decided: 5 % over all claims of its owner that chance decides."""
+        return 1 - FAMILY_ERROR / max(CLAIMS_BY_CHANCE.get(self.paper, 1), 1)
 
 
 class Bounded(Protocol):
@@ -93,58 +108,6 @@ class Bounded(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Evidence:
-    """A number with its interval, what it was measured from, and what it is compared with.
-
-    Attributes:
-        name: what was measured.
-        estimate: the number; None where only bounds are known.
-        low: the lower end of its interval.
-        high: the upper end.
-        count: how many trials or draws it rests on.
-        level: the level of the interval.
-        method: how the interval was made.
-        reference: the value at which the claim's truth changes.
-        baselines: numbers that a reader needs beside it, by name.
-
-    >>> from separatrix.inference import wilson
-    >>> Evidence.of("share", wilson(9, 10), reference=0.5, constant=0.5).baselines
-    {'constant': 0.5}
-    """
-
-    name: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    count: int
-    level: float = 0.95
-    method: str = ""
-    reference: float | None = None
-    baselines: dict[str, float] = dataclasses.field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, name: str, interval: Any, reference: float | None = None, **baselines: float
-    ) -> "Evidence":
-        """From an interval of the inference module."""
-        return cls(
-            name,
-            estimate=interval.estimate,
-            low=interval.low,
-            high=interval.high,
-            count=interval.count,
-            level=interval.level,
-            method=interval.method,
-            reference=reference,
-            baselines=baselines,
-        )
-
-    def plain(self) -> dict[str, Any]:
-        """As plain values, with no NaN or infinity (which JSON does not know)."""
-        return without_nan(dataclasses.asdict(self))
-
-
-@dataclasses.dataclass(frozen=True)
 class Finding:
     """A claim with its verdict.
 
@@ -156,6 +119,9 @@ class Finding:
             measured.
         evidence: the numbers behind the verdict.
         outside: in words, how the experiment lies outside the conditions.
+        level: the level at which the claim's kind decided.
+        settle: for a non-decision, what would settle it.
+        effort: for a non-decision that more trials would settle, how many times as many.
 
     >>> claim = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
     >>> Finding(claim, "undecided", "no trial was run", conditions_met=None).plain()["verdict"]
@@ -168,10 +134,13 @@ class Finding:
     conditions_met: bool | None
     evidence: tuple[Evidence, ...] = ()
     outside: str = ""
+    level: float | None = None
+    settle: str = ""
+    effort: float | None = None
 
     def plain(self) -> dict[str, Any]:
         """The finding as it stands in claims.json."""
-        return {
+        out = {
             "id": self.claim.id,
             "paper": self.claim.paper,
             "source": PAPERS[self.claim.paper],
@@ -184,6 +153,77 @@ class Finding:
             "outside": self.outside,
             "evidence": [evidence.plain() for evidence in self.evidence],
         }
+        if self.claim.kind is not None:
+            out |= {
+                "kind": self.claim.kind.name,
+                "rule": self.claim.kind.rule_in_words(),
+                "formula": self.claim.kind.formula(),
+                "level": self.level,
+                "settle": self.settle,
+                "effort": self.effort,
+            }
+        return out
+
+
+def judge(
+    claim: Claim, evidence: Any, outside: str = "", reason: str = "", also: Iterable[Evidence] = ()
+) -> Finding:
+    """Let a claim's kind decide on evidence.
+
+    A paper says nothing outside of its conditions, so what is measured there refutes none of its
+    sentences: such a refutation is undecided, and says so.
+
+    Args:
+        claim: a claim with a kind.
+        evidence: what the kind takes; None or empty where nothing was measured.
+        outside: in words, how the experiment lies outside the claim's conditions; empty if inside.
+        reason: further words, or why nothing was measured.
+        also: further numbers that a reader needs.
+
+    Returns:
+        The finding.
+
+    >>> from separatrix.studies.kinds import Identity
+    >>> claim = Claim("malach.example", "h = f.", "Lemma 6", "", Identity("h = f", 1e-9))
+    >>> judge(claim, {"n = 8": 1e-16}).verdict, judge(claim, {}).verdict
+    ('supported', 'not measured')
+    """
+    if claim.kind is None:
+        raise SeparatrixError(f"the claim `{claim.id}` has no kind, so nothing can decide it")
+    decision: Decision = claim.kind.decide(evidence if evidence is not None else {}, claim.level)
+    verdict, words = decision.verdict, "; ".join(filter(None, (decision.reason, reason)))
+    settle = decision.settle
+    if verdict == "not measured" and reason:
+        words = reason
+    if verdict == "refuted" and outside and claim.paper != OURS:
+        verdict = "undecided"
+        words = f"the contrary shows outside the paper's conditions, where it says nothing: {words}"
+        settle = "a measurement inside the paper's conditions"
+    met = None if verdict == "not measured" else not outside
+    return Finding(
+        claim=claim,
+        verdict=verdict,
+        reason=words,
+        conditions_met=met,
+        evidence=(*decision.evidence, *also),
+        outside=outside if met is not None else "",
+        level=decision.level,
+        settle=settle,
+        effort=decision.effort,
+    )
+
+
+def check_unique(claims: Iterable[Claim]) -> None:
+    """Refuse two claims with one id.
+
+    >>> claim = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "")
+    >>> check_unique([claim])
+    """
+    seen: set[str] = set()
+    for claim in claims:
+        if claim.id in seen:
+            raise SeparatrixError(f"two claims have the id `{claim.id}`; give one of them another")
+        seen.add(claim.id)
 
 
 def decide_above(interval: Bounded, reference: float) -> Verdict:
@@ -211,6 +251,7 @@ def decide_below(interval: Bounded, reference: float) -> Verdict:
         "supported": "refuted",
         "refuted": "supported",
         "undecided": "undecided",
+        "not measured": "not measured",
     }
     return flipped[decide_above(interval, reference)]
 
@@ -255,25 +296,3 @@ def ratio_in_words(ratio: Bounded) -> str:
     if math.isfinite(ratio.high):
         return f"a factor of at most {ratio.high:.3g}"
     return "an unknown factor"
-
-
-def finite(value: float | None) -> float | None:
-    """The number itself, or None where it is not finite (JSON knows neither NaN nor infinity).
-
-    >>> finite(0.5), finite(math.inf)
-    (0.5, None)
-    """
-    return value if value is not None and math.isfinite(value) else None
-
-
-def without_nan(item: Any) -> Any:
-    """Plain values with None for NaN and infinity, and lists for tuples.
-
-    >>> without_nan({"low": (0.5, math.nan)})
-    {'low': [0.5, None]}
-    """
-    if isinstance(item, dict):
-        return {key: without_nan(inner) for key, inner in item.items()}
-    if isinstance(item, tuple | list):
-        return [without_nan(inner) for inner in item]
-    return finite(item) if isinstance(item, float) else item

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from separatrix.errors import UnknownNameError
+from separatrix.studies.claims import Claim, check_unique
 from separatrix.studies.study import Study
 
 # Where each study lives. A study is imported when it is asked for: importing all of them takes
@@ -64,3 +65,28 @@ def find_study(name: str) -> Study[Any]:
     if name not in PLACES:
         raise UnknownNameError("study", name, PLACES)
     return STUDIES[name]
+
+
+def all_claims() -> dict[str, tuple[Study[Any], Claim]]:
+    """Every claim by its id, with the study that decides it.
+
+    Raises:
+        SeparatrixError: two claims have one id.
+    """
+    check_unique(claim for study in STUDIES.values() for claim in study.claims)
+    return {claim.id: (study, claim) for study in STUDIES.values() for claim in study.claims}
+
+
+def find_claim(name: str) -> tuple[Study[Any], Claim]:
+    """The claim with this id, and the study that decides it.
+
+    Raises:
+        UnknownNameError: there is no such claim; the sentence suggests the nearest ids.
+
+    >>> find_claim("malach.lemma6.exact")[0].name
+    'pattern-readout'
+    """
+    claims = all_claims()
+    if name not in claims:
+        raise UnknownNameError("claim", name, claims)
+    return claims[name]

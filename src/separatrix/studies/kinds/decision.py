@@ -18,8 +18,20 @@ SHOWN_LEVEL = 0.95  # of the intervals that are shown beside a decision
 class Evidence:
     """A number with its interval, what it was measured from, and what it is compared with.
 
-    `reference` is the value at which the claim's truth changes; `baselines` are the numbers a
-    reader needs beside it.
+    Attributes:
+        name: what was measured.
+        estimate: the number; None where only bounds are known.
+        low: the lower end of its interval.
+        high: the upper end.
+        count: how many trials or draws it rests on.
+        level: the level of the interval.
+        method: how the interval was made.
+        reference: the value at which the claim's truth changes.
+        baselines: numbers that a reader needs beside it, by name.
+
+    >>> from separatrix.inference import wilson
+    >>> Evidence.of("share", wilson(9, 10), reference=0.5, constant=0.5).baselines
+    {'constant': 0.5}
     """
 
     name: str
@@ -38,7 +50,7 @@ class Evidence:
     ) -> "Evidence":
         """From an interval of the inference module."""
         return cls(
-            name=name,
+            name,
             estimate=interval.estimate,
             low=interval.low,
             high=interval.high,
@@ -51,7 +63,7 @@ class Evidence:
 
     def plain(self) -> dict[str, Any]:
         """As plain values, with no NaN or infinity (which JSON does not know)."""
-        return {key: _finite(item) for key, item in dataclasses.asdict(self).items()}
+        return without_nan(dataclasses.asdict(self))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +148,23 @@ def is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _finite(item: Any) -> Any:
+def finite(value: float | None) -> float | None:
+    """The number itself, or None where it is not finite (JSON knows neither NaN nor infinity).
+
+    >>> finite(0.5), finite(math.inf)
+    (0.5, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
+def without_nan(item: Any) -> Any:
+    """Plain values with None for NaN and infinity, and lists for tuples.
+
+    >>> without_nan({"low": (0.5, math.nan)})
+    {'low': [0.5, None]}
+    """
     if isinstance(item, dict):
-        return {key: _finite(value) for key, value in item.items()}
-    return None if isinstance(item, float) and not math.isfinite(item) else item
+        return {key: without_nan(inner) for key, inner in item.items()}
+    if isinstance(item, tuple | list):
+        return [without_nan(inner) for inner in item]
+    return finite(item) if isinstance(item, float) else item

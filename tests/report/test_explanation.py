@@ -1,0 +1,64 @@
+"""Explanations of claims: whole for every id, with verdicts where runs have them."""
+
+import json
+
+import pytest
+
+from separatrix.errors import UnknownNameError
+from separatrix.report.explanation import explain
+from separatrix.studies.registry import all_claims, find_claim
+
+
+@pytest.fixture
+def run_folder(tmp_path):
+    folder = tmp_path / "evidence" / "pattern-readout"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "figures" / "pattern-readout-norms.svg").write_text("<svg/>")
+    entry = {
+        "id": "malach.lemma6.exact",
+        "paper": "malach",
+        "statement": "h = f",
+        "verdict": "undecided",
+        "reason": "nothing ran",
+        "conditions_met": None,
+        "settle": "a run",
+        "scale": "quick",
+        "seed": 3,
+        "evidence": [{"name": "error", "estimate": 0.5, "low": 0.25, "high": 1.0, "count": 3}],
+    }
+    (folder / "claims.json").write_text(json.dumps([entry]))
+    return folder
+
+
+def test_every_claim_is_explained():
+    for name, (study, claim) in all_claims().items():
+        text = str(explain(name, evidence="no-such-folder"))
+        assert text.startswith(f"{name}\n")
+        assert f"separatrix run {study.name} --scale full" in text
+        assert claim.statement.split()[0] in text
+
+
+def test_verdicts_of_a_run_and_of_kept_evidence(run_folder):
+    explanation = explain("malach.lemma6.exact", run_folder, run_folder.parent)
+    text = str(explanation)
+    assert text.count("undecided: nothing ran") == 2
+    assert "error: 0.500 [0.250, 1.000]" in text
+    assert "to settle it" in text
+    assert "pattern-readout-norms.svg" in text
+    assert len(explanation.plain()["verdicts"]) == 2
+
+
+def test_the_newest_results_folder_that_has_the_claim_counts(run_folder, tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    run_folder.rename(tmp_path / "results" / "mine")
+    damaged = tmp_path / "results" / "damaged"
+    damaged.mkdir()
+    (damaged / "claims.json").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    assert [each.where for each in explain("malach.lemma6.exact").verdicts] == ["results/mine"]
+    assert not explain("malach.lemma6.norm").verdicts
+
+
+def test_an_unknown_claim_gets_the_nearest_ids():
+    with pytest.raises(UnknownNameError, match=r"did you mean `malach\.lemma6\.exact`"):
+        find_claim("malach.lemma6.exakt")
