@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.errors import SeparatrixError, UnknownNameError
+from separatrix.inference.estimates import Known
 from separatrix.report import write_report
 from separatrix.report.latex import claims_table
 from separatrix.studies import (
     PAPERS,
+    STUDIES,
     Claim,
     Evidence,
     Finding,
@@ -25,7 +27,14 @@ from separatrix.studies import (
     register_paper,
     run_jobs,
 )
-from separatrix.studies.claims import decide_ratio, ratio_in_words
+from separatrix.studies.claims import (
+    CLAIMS_BY_CHANCE,
+    check_unique,
+    decide_ratio,
+    judge,
+    ratio_in_words,
+)
+from separatrix.studies.kinds import Comparison
 from separatrix.studies.pattern_readout import PatternReadoutSettings
 
 CLAIM = Claim("lahoti.example", "CNNs need fewer samples.", "Theorem 1", "σ at most 1/√k")
@@ -172,3 +181,56 @@ def test_a_paper_has_a_citation(papers, citation):
         SeparatrixError, match="the `citation` of a paper must be a text that names it, got"
     ):
         register_paper("doe", citation)
+
+
+KIND = Comparison("accuracy, CNN minus FCN", "above", 0.0)
+OF_PAPER = Claim("malach.example", "The CNN is ahead.", "Figure 1", "CIFAR-10", KIND)
+OF_OURS = Claim("ours.example", "The CNN is ahead.", "open question 1", "", KIND)
+AHEAD, BEHIND = {"n = 9": Known(0.1, 0.01)}, {"n = 9": Known(-0.1, 0.01)}
+
+
+def test_a_finding_carries_rule_level_and_what_would_settle_it():
+    plain = judge(OF_PAPER, {"n = 9": Known(0.01, 0.01)}).plain()
+    assert plain["verdict"] == "undecided"
+    assert plain["kind"] == "comparison"
+    assert plain["rule"] == KIND.rule_in_words()
+    assert plain["settle"]
+    assert plain["effort"] > 1
+    assert plain["level"] == OF_PAPER.level
+
+
+def test_nothing_measured_is_not_undecided():
+    finding = judge(OF_PAPER, {}, reason="CIFAR-10 is not on this machine")
+    assert finding.verdict == "not measured"
+    assert finding.reason == "CIFAR-10 is not on this machine"
+    assert finding.conditions_met is None
+
+
+def test_outside_of_its_conditions_a_paper_is_not_refuted():
+    assert judge(OF_PAPER, BEHIND).verdict == "refuted"
+    outside = judge(OF_PAPER, BEHIND, outside="MNIST in place of CIFAR-10")
+    assert outside.verdict == "undecided"
+    assert outside.conditions_met is False
+    assert "inside the paper's conditions" in outside.settle
+    assert judge(OF_PAPER, AHEAD, outside="MNIST").verdict == "supported"
+    assert judge(OF_OURS, BEHIND, outside="MNIST").verdict == "refuted"
+
+
+def test_a_claim_without_a_kind_cannot_be_judged():
+    with pytest.raises(SeparatrixError, match=r"the claim `malach\.x` has no kind"):
+        judge(Claim("malach.x", "It is so.", "Section 1", ""), AHEAD)
+
+
+def test_two_claims_with_one_id_are_refused():
+    with pytest.raises(SeparatrixError, match=r"two claims have the id `malach\.example`"):
+        check_unique([OF_PAPER, OF_PAPER])
+
+
+def test_claims_have_owners_and_the_counts_that_fix_their_levels():
+    counts: dict[str, int] = {}
+    for study in STUDIES.values():
+        for claim in study.claims:
+            assert claim.paper in PAPERS
+            if claim.kind is not None and claim.kind.by_chance:
+                counts[claim.paper] = counts.get(claim.paper, 0) + 1
+    assert counts == CLAIMS_BY_CHANCE
