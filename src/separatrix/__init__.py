@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         probe,
         top_eigenvalues,
     )
+    from separatrix.report import Explanation, explain
     from separatrix.spec import Spec, choice, size, static, value
     from separatrix.tasks import (
         ConeTask,

@@ -37,6 +37,9 @@ class Explanation:
     """A claim, the rule that decides it, and the verdicts that are at hand.
 
     `print(explanation)` shows all of it; `plain()` gives it as plain values.
+
+    >>> explain("malach.lemma6.exact", evidence="no-such-folder").command
+    'separatrix run pattern-readout --scale full'
     """
 
     claim: Claim

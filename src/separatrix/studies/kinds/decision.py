@@ -88,7 +88,12 @@ class Decision:
 
 
 class Kind(abc.ABC):
-    """What all kinds offer."""
+    """What all kinds offer: they decide on evidence, and they write the rule by which they do.
+
+    >>> from separatrix.studies.kinds import Identity
+    >>> Identity("h = f", tolerance=1e-9).formula()
+    'for every case: relative error ≤ 1e-09, h = f'
+    """
 
     name: ClassVar[str]
     by_chance: ClassVar[bool] = True  # whether chance can lead to a wrong verdict
