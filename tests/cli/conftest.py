@@ -8,7 +8,8 @@ from command_line import TINY, call
 from data_files import small  # noqa: F401 - a fixture
 
 from separatrix.cli import main
-from separatrix.engine import Programs, lab
+from separatrix.engine import Programs
+from separatrix.engine.execute import executor
 
 PROGRAMS = Programs()
 
@@ -16,7 +17,7 @@ PROGRAMS = Programs()
 @pytest.fixture
 def shared_programs(monkeypatch):
     """The laboratories of all tests that use this share their compiled programs."""
-    monkeypatch.setattr(lab, "Programs", lambda: PROGRAMS)
+    monkeypatch.setattr(executor, "Programs", lambda: PROGRAMS)
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished") / "out"
     words = ["run", "signal-first", "--out", str(folder), "--workers", "0", "--quiet", *TINY]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lab, "Programs", lambda: PROGRAMS)
+        patch.setattr(executor, "Programs", lambda: PROGRAMS)
         patch.setattr(sys, "argv", ["separatrix", *words])
         with pytest.raises(SystemExit) as end:
             main.main()

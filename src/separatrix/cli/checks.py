@@ -106,8 +106,8 @@ def calibrate(
     from separatrix.studies.planted import planted_truths, print_planted
 
     tables = [
-        (verdicts, print_table, [each.name for each in interval_scenarios()]),
-        (intervals, print_planted, [each.name for each in planted_truths()]),
+        (verdicts, print_table, [scenario.name for scenario in interval_scenarios()]),
+        (intervals, print_planted, [truth.name for truth in planted_truths()]),
     ]
     for name in scenario:
         if not any(name in names for _, _, names in tables):

@@ -1,7 +1,5 @@
 """`separatrix data`: download data sets, and list them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -29,10 +27,10 @@ def get_data(
     quiet: Quiet = False,
 ) -> None:
     """Put a data set into the data folder, checked by SHA-256."""
-    from separatrix.cli.output import print_json
+    from separatrix.cli.output import print_json, progress_bar
     from separatrix.data import data_folder, get
 
-    with _download_progress(quiet or json) as show:
+    with progress_bar(quiet or json, downloads=True) as show:
         images = get(name, source or None, show)
     folder = data_folder() / images.name
     if json:
@@ -79,37 +77,3 @@ def listing() -> list[dict[str, Any]]:
         status = "here" if entry.name in downloaded else "absent"
         rows.append(row(entry.name, status, entry.bytes, entry.digest, entry.title))
     return rows
-
-
-@contextmanager
-def _download_progress(quiet: bool) -> Iterator[Any]:
-    """A function that shows bytes on a terminal's standard error, or None."""
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    from separatrix.cli.output import progress_display
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with progress_display(quiet, columns) as display:
-        if display is None:
-            yield None
-            return
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = display.add_task(what, total=total or None)
-            display.update(tasks[what], completed=done, total=total or None)
-
-        yield show

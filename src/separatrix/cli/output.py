@@ -9,12 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 from rich.table import Table
 from rich.text import Text
@@ -87,46 +88,35 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Any]:
+def progress_bar(quiet: bool, downloads: bool = False) -> Iterator[Any]:
     """A function that shows progress on a terminal's standard error; None where there is none.
 
-    The function takes a description, the number of finished items and the number of all items.
+    The function takes a description, the number of finished trials (or bytes, for `downloads`) and
+    the number of all; 0 stands for an unknown number.
 
     >>> with progress_bar(quiet=True) as show:
     ...     show is None
     True
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with progress_display(quiet, columns) as display:
-        if display is None:
-            yield None
-            return
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = display.add_task(what, total=total, rate="", completed=done)
-            task = display.tasks[display.task_ids.index(tasks[what])]
-            rate = f"{task.speed:.1f}/s" if task.speed else "compiling…" if done == 0 else ""
-            display.update(tasks[what], completed=done, total=total, rate=rate)
-
-        yield show
-
-
-@contextmanager
-def progress_display(quiet: bool, columns: tuple[ProgressColumn, ...]) -> Iterator[Progress | None]:
-    """A display of progress on standard error, removed at the end; None unless on a terminal."""
     console = terminal(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
-    with Progress(*columns, console=console, transient=True) as display:
-        yield display
+    counts = (
+        (DownloadColumn(), TransferSpeedColumn())
+        if downloads
+        else (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn())
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), *counts)
+    ending = (TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, *ending, console=console, transient=True) as display:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = display.add_task(what, total=total or None, rate="", completed=done)
+            task = display.tasks[display.task_ids.index(tasks[what])]
+            rate = f"{task.speed:.1f}/s" if task.speed else "compiling…" if done == 0 else ""
+            display.update(tasks[what], completed=done, total=total or None, rate=rate)
+
+        yield show

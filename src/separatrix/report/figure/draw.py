@@ -104,7 +104,7 @@ def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
     with _matplotlib():
         canvas, points = canvas_of(figure, INK)
         svg = _rendered(canvas, "svg", transparent=True)
-        places = tuple(_places(canvas, each) for each in points)
+        places = tuple(_places(canvas, array) for array in points)
         top = _legend_height(canvas)
     return Drawing(
         inlined(svg, figure.title, prefix, top, _raster_series(canvas)), standalone(svg), places
