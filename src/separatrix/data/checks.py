@@ -81,7 +81,55 @@ def build(
         summary.groups,
         identity(summary, x.shape, labels, classes),
         columns,
+        _groups_of(name, raw.groups, len(x)),
+        _tested_of(name, raw.tested, len(x)),
+        encodable(raw.label),
+        tuple(encodable(each) for each in raw.dropped),
     )
+
+
+def _groups_of(name: str, groups: np.ndarray | None, rows: int) -> np.ndarray | None:
+    """The number of each row's group."""
+    if groups is None:
+        return None
+    if groups.ndim != 1 or len(groups) != rows:
+        raise SeparatrixError(
+            f"the groups of {printable(name)} must be one per row, {rows} of them, "
+            f"but have the shape {groups.shape}"
+        )
+    _, numbers = np.unique(groups.astype(str), return_inverse=True)
+    if numbers.max() < 2:
+        raise SeparatrixError(
+            f"the groups of {printable(name)} are only {numbers.max() + 1}, but a split into rows to "
+            "learn from, to choose on and to test on needs at least 3"
+        )
+    return numbers.astype(np.int32)
+
+
+TESTS = {"test", "testing", "eval", "evaluation", "holdout", "held-out", "true", "1", "1.0"}
+TRAINS = {"train", "training", "learn", "val", "valid", "validation", "dev", "false", "0", "0.0"}
+
+
+def _tested_of(name: str, tested: np.ndarray | None, rows: int) -> np.ndarray | None:
+    """Which rows are for testing, from flags or from words such as train and test."""
+    if tested is None:
+        return None
+    words = np.char.lower(np.char.strip(np.asarray(tested).astype(str)))
+    if words.ndim != 1 or len(words) != rows:
+        raise SeparatrixError(f"the split of {printable(name)} must say one thing per row, {rows}")
+    other = sorted(set(words.tolist()) - TESTS - TRAINS)
+    if other:
+        raise SeparatrixError(
+            f"the split of {printable(name)} must say train or test of every row, "
+            f"not `{printable(other[0])}`"
+        )
+    out = np.isin(words, list(TESTS))
+    if out.sum() < 4 or (~out).sum() < 16:
+        raise SeparatrixError(
+            f"the split of {printable(name)} has {int((~out).sum())} rows to learn from and "
+            f"{int(out.sum())} to test on; at least 16 and 4 are needed"
+        )
+    return out
 
 
 def _perhaps_images(x: np.ndarray, kind: str) -> tuple[Note, ...]:

@@ -1,6 +1,7 @@
 """Labelled data of the user, from arrays, files, folders or by name, as checked rows."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from separatrix.data.readers.arrays import (
 )
 from separatrix.data.readers.limits import byte_limit, check_size, printable
 from separatrix.data.readers.pictures import read_pictures
-from separatrix.data.readers.tables import read_csv, read_parquet
+from separatrix.data.readers.tables import Columns, read_csv, read_parquet
 from separatrix.data.rows import KindOption, Labelled, RawData, TaskOption, batches, moments
 from separatrix.data.store import load
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_choice
@@ -32,6 +33,7 @@ READERS = {
     ".parquet": read_parquet,
     ".pq": read_parquet,
 }
+TABLE = re.compile(r"\.(csv|tsv|parquet|pq)(\.gz)?$", re.IGNORECASE)
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".dill")
 _TEN = tuple(map(str, range(10)))
 _CLOTHES = (
@@ -73,6 +75,8 @@ def as_labelled(
     kind: KindOption = "auto",
     shape: tuple[int, ...] | None = None,
     max_bytes: int | None = None,
+    groups: Any = None,
+    tested: Any = None,
 ) -> Labelled:
     """Check arrays, or an iterable of (x, y) pairs, and return them as labelled data.
 
@@ -84,6 +88,8 @@ def as_labelled(
         task: `classification`, `regression`, or `auto` to infer it from the labels.
         kind: `image`, `signal`, `tabular`, or `auto` to infer it from the shape.
         shape: The shape of one row, if the rows are flattened.
+        groups: One value per row; rows of the same group belong together in a split.
+        tested: One flag or word (train, test) per row: which rows are for testing.
         max_bytes: The most memory that pairs may take (see `read_labelled`).
 
     Returns:
@@ -110,7 +116,14 @@ def as_labelled(
         names = getattr(x, "columns", None)  # of a data frame
         columns = tuple(map(str, names)) if names is not None else ()
         inputs, labels = _array(x, name, "inputs"), _array(y, name, "labels")
-    return build(name, RawData(inputs, labels, columns=columns), task, kind, shape)
+    raw = RawData(
+        inputs,
+        labels,
+        columns=columns,
+        groups=None if groups is None else _array(groups, name, "groups"),
+        tested=None if tested is None else _array(tested, name, "split"),
+    )
+    return build(name, raw, task, kind, shape)
 
 
 def _array(values: Any, name: str, what: str) -> np.ndarray:
@@ -154,6 +167,9 @@ def read_labelled(
     path: str | os.PathLike[str],
     *,
     label: str | None = None,
+    drop: tuple[str, ...] = (),
+    group: str | None = None,
+    split: str | None = None,
     task: TaskOption = "auto",
     shape: tuple[int, ...] | None = None,
     kind: KindOption = "auto",
@@ -169,6 +185,9 @@ def read_labelled(
         path: A file, a folder, or a name of `NAMED`. Files and folders take precedence over names.
         label: The array, file or column of the labels; None for the usual names or, in a table, the
             last column.
+        drop: Columns of a table to leave out.
+        group: The column of a table whose equal values belong together in a split.
+        split: The column of a table that says which rows are for testing.
         task: `classification`, `regression`, or `auto` to infer it from the labels.
         shape: The shape of one row, if the rows are flattened.
         kind: `image`, `signal`, `tabular`, or `auto` to infer it from the shape.
@@ -200,6 +219,14 @@ def read_labelled(
             "read_labelled", "path", "a path or the name of a data set", path
         ) from None
     name = place.name or str(path)
+    use: str | Columns | None = label
+    if drop or group or split:
+        if not TABLE.search(place.name):
+            raise SeparatrixError(
+                f"{printable(str(path))} is no table with named columns, so that there is nothing "
+                "to drop, to group by or to split by"
+            )
+        use = Columns(label, tuple(drop), group, split)
     if not exists or not str(path):
         # No name of a data set has a suffix or a folder.
         if not isinstance(path, str) or place.suffix or place.name != path:
@@ -209,7 +236,7 @@ def read_labelled(
         name = place.resolve().name or name
         raw = _folder(place, limit, label)
     elif place.is_file():
-        raw = _file(place, limit, label)
+        raw = _file(place, limit, use)
     else:
         raise SeparatrixError(f"{printable(place)} is neither a file nor a folder")
     return build(name, raw, task, kind, shape)
@@ -225,7 +252,7 @@ def _folder(place: Path, limit: int, label: str | None) -> RawData:
         ) from None
 
 
-def _file(place: Path, limit: int, label: str | None) -> RawData:
+def _file(place: Path, limit: int, label: Any) -> RawData:
     ending = place.suffix.lower()
     if IDX_NAME.search(place.name):
         return read_idx_pair(place, limit, label)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float32, Int, Num
+from jaxtyping import Bool, Float32, Int, Num
 
 from separatrix.errors import ParameterError, check_integer
 from separatrix.notes import Note
@@ -33,6 +33,10 @@ class Labelled:
             split has each group on one side.
         digest: The identity of inputs and labels, independent of the file format.
         columns: The names of a table's columns, if they have names.
+        groups: For each row, the number of the group that the user named; None without groups.
+        tested: Which rows the user keeps for testing; None where nothing was said.
+        label: The name of the column of labels, if it has one.
+        dropped: The names of columns that were left out.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120.0).reshape(30, 4), ["cat", "dog", "cat"] * 10)
@@ -51,6 +55,10 @@ class Labelled:
     duplicate_groups: Int[np.ndarray, " rows"]
     digest: str
     columns: tuple[str, ...] = ()
+    groups: Int[np.ndarray, " rows"] | None = None
+    tested: Bool[np.ndarray, " rows"] | None = None
+    label: str = ""
+    dropped: tuple[str, ...] = ()
 
     @property
     def task(self) -> Literal["classification", "regression"]:
@@ -83,6 +91,10 @@ class RawData:
     columns: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()  # names of the labels 0, 1, … where the labels are numbers
     notes: tuple[Note, ...] = ()
+    groups: np.ndarray | None = None
+    tested: np.ndarray | None = None
+    label: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:

@@ -12,7 +12,7 @@ import jax
 from separatrix.engine import policy
 from separatrix.engine.cost_model import find_cost_model
 from separatrix.engine.execute.dask import Cluster, DaskRunner
-from separatrix.engine.execute.executor import Executor, InProcess
+from separatrix.engine.execute.executor import Executor, InProcess, InThreads
 from separatrix.engine.execute.local import Workers
 from separatrix.engine.execute.scheduler import Hint, hints_of
 from separatrix.engine.manifest import RunFacts, add_to_manifest
@@ -262,10 +262,17 @@ class Lab:
         return self._workers
 
     def _executor(self, plan: Plan) -> Executor:
-        """Where a plan runs: classes that another process cannot import run in this one."""
+        """Where a plan runs.
+
+        Arrays that only this process holds stay in it, and its threads share them. Classes that
+        another process cannot import run in this one.
+        """
         firsts = [chunk.trials[0] for chunk in plan.chunks]
+        held = not all(trial.task.travels for trial in firsts)
+        if held and not plan.device.batched and plan.device.workers > 1 and self.workers != 0:
+            return InThreads(self._in_process.programs)
         specs = [spec for trial in firsts for spec in (trial.task, trial.network, trial.learner)]
-        if not all(importable(spec) for spec in specs):
+        if held or not all(importable(spec) for spec in specs):
             return self._in_process
         if self._dask is not None:
             return self._dask

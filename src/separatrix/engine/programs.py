@@ -310,6 +310,8 @@ def _row(out: dict[str, Any]) -> dict[str, Any]:
             row[name] = Status(int(item)).label
         elif name.startswith("trace."):
             row[name] = np.asarray(item)[:length].tolist()
+        elif np.ndim(item):
+            row[name] = np.asarray(item).tolist()
         else:
             row[name] = np.asarray(item).item()
     return row

@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from separatrix.errors import ParameterError, check_integer
 from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
-from separatrix.learners.losses import SEVERAL
+from separatrix.learners.losses import SEVERAL, one_hot
 from separatrix.networks import LSA, Frame, Network, Params
 from separatrix.probes import Moment, find_probe
 from separatrix.spec import Spec, cached, choice, digest_text, size, static, value
@@ -27,7 +27,10 @@ class Measure(Spec):
 
     `probes` are measured before training and at `times` further moments, spaced "even" or "log"
     over the steps; the training loss and the final risk are always there. `test` is the number of
-    fresh rows on which the risk is measured.
+    fresh rows on which the risk is measured. With `check_rows`, a trial's result is that of the
+    moment at which the loss on so many further rows was lowest. With `outcomes`, the row has what
+    the network answered on every test row and check row: the score, or, of several outputs, by how
+    much the score of the right class exceeds every other.
 
     >>> Measure(probes=("risk", "alignment"), times=4).schedule(steps=200).tolist()
     [0, 50, 100, 150, 200]
@@ -37,6 +40,8 @@ class Measure(Spec):
     test: int = static(low=1, default=4096)
     times: int = static(low=1, default=1)
     spacing: str = choice("even", "log", default="even")
+    check_rows: int = static(low=0, default=0)
+    outcomes: bool = static(default=False)
 
     def check(self) -> None:
         for name in self.probes:
@@ -223,7 +228,10 @@ def run_trial(
     test = cut(
         task.draw_test(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test)
     )
-    direction = task.direction(truth)
+    direction, check = task.direction(truth), None
+    if measure.check_rows:
+        drawn = task.draw_check(named(data, "check"), measure.check_rows, truth, frame.task)
+        check = cut(drawn, evenly(measure.check_rows) if drawn.weight is None else drawn.weight)
 
     def look(params: Params, step: Any) -> Moment:
         rows = rows_at(step)
@@ -273,6 +281,13 @@ def run_trial(
                 f"{name}.{part}" if part else name: jnp.asarray(number, jnp.float32)
                 for part, number in parts.items()
             }
+        if check is not None:
+            seen["check"] = empirical_loss(learner, network, layout, params, check)
+        if measure.outcomes:
+            for part, rows in {"test": test, "check": check}.items():
+                if rows is not None:
+                    scores = network.scores(params, rows.patches, layout)
+                    seen[f"outcomes.{part}"] = margins(scores, rows.y)
         return seen, kept
 
     moving = {
@@ -286,8 +301,11 @@ def run_trial(
     )
     # The last measurement before the trial stopped is its result.
     last = jnp.maximum((run.trace["step"] >= 0).sum() - 1, 0)
+    if check is not None:
+        seen = (run.trace["step"] >= 0) & jnp.isfinite(run.trace["check"])
+        last = jnp.argmin(jnp.where(seen, run.trace["check"], jnp.inf))
     final = {name: values[last] for name, values in run.trace.items() if name != "step"}
-    traces = {f"trace.{name}": values for name, values in run.trace.items()}
+    traces = {f"trace.{name}": values for name, values in run.trace.items() if values.ndim == 1}
     edge = {"edge_step": run.edge} if "sharpness" in names and learner.edge_rate is not None else {}
     clipped = (
         {}
@@ -295,6 +313,18 @@ def run_trial(
         else {"clipped_steps": run.clipped.steps, "clipped_last": run.clipped.last}
     )
     return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
+
+
+def margins(scores: Array, y: Array) -> Array:
+    """The score of every row; of several outputs, by how much the right class's exceeds all others.
+
+    >>> margins(jnp.array([[3.0, 1.0, 2.5]]), jnp.array([0.0])).tolist()
+    [0.5]
+    """
+    if scores.ndim == 1:
+        return scores
+    right = one_hot(y, scores)
+    return (scores * right).sum(-1) - jnp.where(right == 1, -jnp.inf, scores).max(-1)
 
 
 def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: Any) -> Any:

@@ -12,13 +12,14 @@ from separatrix.learners.descent import (
 )
 from separatrix.learners.edge import Clipped, clipping, counted_clip, edge_step
 from separatrix.learners.losses import LOSSES, correlation, half_squared, hinge, logistic, squared
-from separatrix.learners.schedules import Constant, Ramp, Schedule, Stages, as_schedule
+from separatrix.learners.schedules import Constant, Cosine, Ramp, Schedule, Stages, as_schedule
 from separatrix.learners.stopping import Status, Stop
 
 __all__ = [
     "LOSSES",
     "Clipped",
     "Constant",
+    "Cosine",
     "Learner",
     "Ramp",
     "Rows",

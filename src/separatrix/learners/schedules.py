@@ -68,6 +68,19 @@ class Stages(Schedule):
         return jnp.where(step < 1, self.first, self.later)
 
 
+class Cosine(Schedule):
+    """Half a cosine from `begin` at the first step down to 0 after the last.
+
+    >>> [round(float(Cosine(2.0)(step, 4)), 3) for step in (0, 2, 4)]
+    [2.0, 1.0, 0.0]
+    """
+
+    begin: float = value()
+
+    def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
+        return self.begin * 0.5 * (1.0 + jnp.cos(jnp.pi * step / steps))
+
+
 def as_schedule(given: Any) -> Any:
     """A schedule from a schedule or a plain number; anything else is returned as it is, for the
     owner's check to refuse.

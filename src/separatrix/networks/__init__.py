@@ -4,7 +4,9 @@ from separatrix.networks.activations import LSA, Activation, ClippedReLU, ReLU, 
 from separatrix.networks.embeddings import Distance, Embedded, distance, embed
 from separatrix.networks.initial import Initial
 from separatrix.networks.layout import Frame, Layout, Params, Patches
+from separatrix.networks.maps import Maps, Sight
 from separatrix.networks.network import CNN, FCN, LCN, Network
+from separatrix.networks.pooling import Heads
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, windows
 
@@ -18,12 +20,15 @@ __all__ = [
     "Distance",
     "Embedded",
     "Frame",
+    "Heads",
     "Initial",
     "Layout",
+    "Maps",
     "Network",
     "Params",
     "Patches",
     "ReLU",
+    "Sight",
     "Tanh",
     "Views",
     "Windows",

@@ -40,10 +40,15 @@ def costs(network: "Network", shape: tuple[int, ...]) -> Costs:
             for layer in chain
         ),
         products=sum(units * layer.windows.span for units, layer in zip(hidden, chain)),
-        read=math.prod(chain[-1].pooled) * network.width,
+        read=_features(network, len(shape) - 1, math.prod(chain[-1].pooled)) * network.width,
         cut=math.prod(shape) if whole else patches[0],
         hidden=sum(hidden) + held_patches,
     )
+
+
+def _features(network: "Network", axes: int, windows: int) -> int:
+    """How many numbers per filter the readout reads."""
+    return windows if network.heads is None else network.heads.count_of(axes, windows)
 
 
 def parameter_count(network: "Network", shape: tuple[int, ...]) -> int:

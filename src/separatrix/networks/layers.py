@@ -76,9 +76,8 @@ def convolves(network: "Network", shape: tuple[int, ...]) -> bool:
     >>> convolves(CNN(3, depth=2), (8, 8, 1)), convolves(CNN(3, depth=2), (8, 1))
     (True, False)
     """
-    return (
-        network.connectivity == "shared" and len(shape) == 3 and network.groups in (None, 1, (1, 1))
-    )
+    plain = network.groups in (None, 1, (1, 1)) and network.maps is None
+    return network.connectivity == "shared" and len(shape) == 3 and plain
 
 
 def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = None) -> Layout:
@@ -102,7 +101,9 @@ def layout(network: "Network", shape: tuple[int, ...], within: Frame | None = No
     positions = product(last.pooled)
     units = real_units(framed, positions, frame.width, network.width)
     whole = windows(frame.shape, None, 1) if convolves(network, shape) else None
-    return first._replace(deeper=tuple(rest), ends=(units, positions), whole=whole)
+    return first._replace(
+        deeper=tuple(rest), ends=(units, positions), grid=tuple(last.pooled), whole=whole
+    )
 
 
 def hidden(
@@ -146,7 +147,8 @@ def _by_patches(
         # Padded units are silenced, so that no layer after them learns from an activation that is
         # not 0 at 0.
         active = network.activation(z) * place.units[0][:, None]
-        now = _pooled(active.reshape(*where.counts, -1, rows), 0, len(where.counts), pool)
+        placed = active.reshape(*where.counts, -1, rows)
+        now = _pooled(placed, 0, len(where.counts), pool, network.pooling)
     return now.reshape(-1, rows)
 
 
@@ -165,7 +167,7 @@ def _by_convolutions(
         filters = layer.weights[0].reshape(-1, *where.field, where.channels)
         z = convolve(now, filters, where.stride)
         active = network.activation(z if layer.bias is None else z + layer.bias[0])
-        now = _pooled(active, 1, 2, pool)
+        now = _pooled(active, 1, 2, pool, network.pooling)
     return now.reshape(rows, -1).T
 
 
@@ -185,12 +187,16 @@ def _windows_of(now: Float[Array, "..."], where: Windows) -> Float[Array, "posit
     return seen.reshape(where.positions, where.span, rows)
 
 
-def _pooled(now: Float[Array, "..."], first: int, axes: int, pool: Any) -> Float[Array, "..."]:
-    """Means over `pool` neighbours along the `axes` axes from `first` on; a remainder is dropped."""
+def _pooled(
+    now: Float[Array, "..."], first: int, axes: int, pool: Any, pooling: str
+) -> Float[Array, "..."]:
+    """Means or maxima over `pool` neighbours along the `axes` axes from `first` on; a remainder is
+    dropped.
+    """
     for axis, step in zip(range(first, first + axes), per_axis(pool, axes, "Network", "pool")):
         if step > 1:
             count = now.shape[axis] // step
             trimmed = jax.lax.slice_in_dim(now, 0, count * step, axis=axis)
             tiled = trimmed.reshape(*now.shape[:axis], count, step, *now.shape[axis + 1 :])
-            now = tiled.mean(axis + 1)
+            now = tiled.mean(axis + 1) if pooling == "mean" else tiled.max(axis + 1)
     return now

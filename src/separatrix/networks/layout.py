@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from separatrix.errors import ParameterError
 from separatrix.networks import kernels
+from separatrix.networks.maps import Sight
 from separatrix.networks.windows import Windows, per_axis
 
 Weights = Float[Array, "groups width span"]
@@ -110,6 +111,8 @@ class Layout(NamedTuple):
     # `units` and `positions` of what the readout reads, where that is not this layer
     ends: tuple[Any, Any] | None = None
     whole: Windows | None = None  # where rows stay whole rather than being cut into patches
+    grid: tuple[Any, ...] = ()  # the real windows that the readout reads, along each axis
+    sight: Sight | None = None  # what windows see, where the network has maps
     by_row: bool = False  # whether kernels for full networks may read patches row by row
 
     @property
@@ -131,7 +134,7 @@ class Layout(NamedTuple):
         >>> CNN(field=3, depth=2, next_field=1).layout((4, 4, 1)).cut(x).by_span.shape
         (1, 16, 5)
         """
-        patches = (self.whole or self.windows).patches(x)
+        patches = (self.sight or self.whole or self.windows).patches(x)
         _, span, rows = patches.shape
         copied = (
             reused
@@ -186,6 +189,7 @@ def lay(
         positions=positions,
         fan_in=fan_in,
         member=member,
+        grid=tuple(counts),
     )
 
 

@@ -7,6 +7,7 @@ one vector-matrix product. Of the implementations timed on a CPU core it is also
 (benchmarks/implementations.py).
 """
 
+import math
 from typing import Any, NoReturn
 
 import equinox as eqx
@@ -18,9 +19,11 @@ from separatrix.networks import cost, kernels, layers
 from separatrix.networks.activations import LSA, Activation, ReLU
 from separatrix.networks.initial import Initial
 from separatrix.networks.layout import Frame, Layout, Params, Patches, lay, product, tiles
+from separatrix.networks.maps import Maps, see
+from separatrix.networks.pooling import Heads, pooled_features
 from separatrix.networks.views import Views
 from separatrix.networks.windows import Windows, per_axis, windows
-from separatrix.spec import Spec, as_integer, choice, size, static
+from separatrix.spec import Spec, as_integer, choice, size, static, value
 from separatrix.streams import draw, named, normal
 
 Scores = Float[Array, " rows"] | Float[Array, "rows outputs"]
@@ -55,8 +58,15 @@ class Network(Spec):
             paper that counts layers of weights counts one more).
         next_field: the windows of further layers, at stride 1 over the layer before; None for
             `field`.
-        pool: how many neighbouring positions are averaged after every layer; a tuple has one number
+        pool: how many neighbouring positions are pooled after every layer; a tuple has one number
             per layer.
+        pooling: whether pooling takes their "mean" or their "max".
+        maps: what each window sees, in numbers that a program takes: windows of several sizes and
+            scrambled inputs then share a program.
+        heads: which features the readout reads: means over regions of windows, the maximum over
+            windows, or both; None reads every window.
+        place_bias: whether a shared layer has a bias of its own at every window: 1, or 0 for the
+            first window's bias everywhere (both in one program); None for one bias per filter.
 
     Raises:
         ParameterError: fields that contradict each other, such as `groups` of a local network.
@@ -88,6 +98,10 @@ class Network(Spec):
     depth: int = static(low=1, default=1)
     next_field: Any = static(default=None)
     pool: Any = static(default=1)
+    pooling: str = choice("mean", "max", default="mean")
+    maps: Maps | None = None
+    heads: Heads | None = None
+    place_bias: int | None = value(low=0, high=1, default=None, integer=True)
 
     def check(self) -> None:
         full, has_views = self.connectivity == "full", isinstance(self.field, Views)
@@ -117,8 +131,25 @@ class Network(Spec):
             self._refuse("readout", "trained when there are several outputs")
         if self.initial.weights == "signs" and not self.bias:
             self._refuse("bias", "True with the 'signs' initialisation, which sets it")
+        self._check_maps_and_heads()
         if self.start is not None:
             self._check_start()
+
+    def _check_maps_and_heads(self) -> None:
+        windowed = self.connectivity != "full" and not isinstance(self.field, Views)
+        if self.maps is not None:
+            if not windowed or self.border != "valid" or self.groups is not None:
+                self._refuse("maps", "None unless windows end at the border and have no groups")
+            if not isinstance(self.field, int) or not isinstance(self.stride, int):
+                self._refuse("field", "one integer, as `stride`, where there are `maps`")
+            if self.maps.side is not None and self.layered:
+                self._refuse("maps", "without `side` for networks of several layers")
+        if self.heads is not None and (not windowed or self.readout != "positions" or self.start):
+            self._refuse("heads", "None unless a windowed network reads positions")
+        if self.place_bias is not None:
+            one = self.connectivity == "shared" and not self.layered and self.groups is None
+            if not one or not self.bias:
+                self._refuse("place_bias", "None unless one shared layer has a bias")
 
     def _check_start(self) -> None:
         if not isinstance(self.start, Network):
@@ -144,6 +175,14 @@ class Network(Spec):
         8
         """
         where = windows(shape, self.field, self.stride, self.border)
+        if self.maps is not None and self.maps.positions is not None:
+            return Windows(
+                space=(math.prod(shape[:-1]),),
+                field=(math.prod(where.field),),
+                stride=(1,),
+                channels=shape[-1],
+                views=self.maps,
+            )
         tiles(where.counts, self.groups)
         return where
 
@@ -164,14 +203,23 @@ class Network(Spec):
 
     def layout(self, shape: tuple[int, ...], within: Frame | None = None) -> Layout:
         """Lay the network over inputs of `shape`, in arrays of the sizes of `within`."""
+        frame, sight = within or Frame(shape, self.width), None
+        if self.maps is not None:
+            sight = see(self.maps, shape, frame.shape, self.field, self.stride)
         if self.layered:
-            return layers.layout(self, shape, within)
-        frame = within or Frame(shape, self.width)
+            return layers.layout(self, shape, within)._replace(sight=sight)
         where, full = self.windows(frame.shape), self.connectivity == "full"
         counts = where.counts if full else where.counts_of(shape[:-1])
         # Kernels read full patches row by row, and only if no subclass overrides `scores`.
         by_row = full and self.outputs == 1 and type(self).scores is Network.scores
-        return lay(self, where, frame.width, shape, counts)._replace(by_row=by_row)
+        if sight is None:
+            return lay(self, where, frame.width, shape, counts)._replace(by_row=by_row)
+        out = lay(self, where, frame.width, shape, sight.counts)
+        real = jnp.arange(sight.places.shape[1]) < sight.area
+        inside = real[:, None] * out.inside.reshape(-1, where.channels)
+        return out._replace(
+            sight=sight, inside=inside.reshape(out.inside.shape), fan_in=sight.area * shape[-1]
+        )
 
     def init(
         self, key: Key[Array, ""], shape: tuple[int, ...], within: Frame | None = None
@@ -215,12 +263,15 @@ class Network(Spec):
             key, (place.groups, place.width, *area), place.inside, place.fan_in
         )
         real = place.units[: place.groups]
-        bias = real * self.initial.hidden_bias(place.fan_in) if self.bias else None
+        real_bias = real if self.place_bias is None else place.units
+        bias = real_bias * self.initial.hidden_bias(place.fan_in) if self.bias else None
         return weights * real[:, :, None], bias
 
     def _draw_readout(self, key: Key[Array, ""], place: Layout) -> Float[Array, "..."]:
         real, positions = place.read
-        if self.readout == "positions":
+        if self.heads is not None:
+            mask, units = self._read_heads(place)
+        elif self.readout == "positions":
             mask, units = real, self.width * positions
         else:
             mask, units = real[0], self.width
@@ -231,6 +282,16 @@ class Network(Spec):
             * self.initial.readout
             / jnp.sqrt(1.0 * units)
         )
+
+    def _read_heads(self, place: Layout) -> tuple[Float[Array, "features width"], Any]:
+        """Which entries of the readout over pooled features are real, and how many they are."""
+        assert self.heads is not None
+        real, positions = place.read
+        axes = len(place.grid)
+        along = self.heads.along(axes)
+        means = positions if along is None else math.prod(along)
+        mask = self.heads.mask(self.heads.count_of(axes, len(real)))[:, None] * real[0]
+        return mask, self.width * (self.heads.means * means + self.heads.maximum)
 
     @property
     def pools(self) -> tuple[int, ...]:
@@ -267,6 +328,8 @@ class Network(Spec):
         positions, _, rows = windows.shape
         weights = layout.spread(layer.weights)
         bias = None if layer.bias is None else layout.spread(layer.bias)
+        if self.place_bias is not None:
+            bias = jnp.where(self.place_bias == 1, layer.bias, layer.bias[:1])
         if self._uses_kernels(weights.shape[1], patches):
             coefficients = self.coefficients(params, layout)
             out = kernels.outputs(
@@ -282,11 +345,18 @@ class Network(Spec):
         full = self.connectivity == "full"
         if (full and patches.by_row is None) or self.outputs > 1:
             return False
+        if self.heads is not None or self.place_bias is not None:
+            return False
         in_float32 = patches.by_span.dtype == jnp.float32
         return in_float32 and kernels.suits(width, span, rows, self.activation, full)
 
     def read(self, params: Params, hidden: Float[Array, "units rows"], layout: Layout) -> Scores:
         """The outputs from the activations of all hidden units."""
+        if self.heads is not None:
+            real, positions = layout.read
+            active = hidden.reshape(*real.shape, -1)
+            hidden = pooled_features(self.heads, active, layout.grid, positions)
+            hidden = hidden.reshape(-1, active.shape[-1])
         coefficients = self.coefficients(params, layout)
         out = (
             coefficients.reshape(-1) @ hidden
@@ -302,6 +372,8 @@ class Network(Spec):
         padding.
         """
         units, positions = layout.read
+        if self.heads is not None:  # of every pooled feature
+            units, _ = self._read_heads(layout)
         units = units if self.outputs == 1 else units[:, :, None]
         if self.readout == "sum":
             return units

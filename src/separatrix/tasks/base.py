@@ -89,6 +89,17 @@ class Task(Spec):
         """Rows to test on; a task with a test split draws them from it."""
         return self.draw(key, rows, truth, within)
 
+    def draw_check(self, key: Key[Array, ""], rows: int, truth: Any, within: Any = None) -> Sample:
+        """Rows to choose the moment on at which training should have stopped; fresh ones, unless a
+        task keeps some apart.
+        """
+        return self.draw(key, rows, truth, within)
+
+    @property
+    def travels(self) -> bool:
+        """Whether another process can make this task's arrays; if not, trials run in this one."""
+        return True
+
     def direction(self, truth: Any) -> Float[Array, " channels"] | None:
         """The unit vector that the weights of a unit should align with; None if there is none."""
         del truth

@@ -11,9 +11,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.learners import project
 from separatrix.networks import LSA, Network, Params
 from separatrix.studies.signal.trials import SignalRecipe, signal_learner, signal_network
-from separatrix.studies.signal_map.network import map_network
 from separatrix.studies.signal_map.settings import SCALES, MapSettings, Spot
-from separatrix.studies.signal_map.trials import base_norm, base_rate, map_trial
+from separatrix.studies.signal_map.trials import base_norm, base_rate, map_network, map_trial
 
 K, D = 6, 3
 

@@ -1,5 +1,6 @@
 """Tables in CSV and Parquet files: one column of labels, all others numbers."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,31 @@ from separatrix.notes import Note
 
 LABEL_COLUMNS = ("label", "labels", "target", "class", "y")
 INDEX_COLUMNS = ("", "unnamed: 0", "__index_level_0__", "index", "id")
+GROUP_WORDS = (
+    *("subject", "subjects", "patient", "participant", "person", "user", "session", "group"),
+    *("fold", "site", "device", "animal", "speaker", "recording", "trial", "batch", "cohort"),
+)
 DELIMITERS = (",", ";", "\t")
 
 
-def read_csv(path: Path, limit: int, label: str | None = None) -> RawData:
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are for.
+
+    Args:
+        label: the column of labels; None takes the usual one, or the last.
+        drop: columns that are left out.
+        group: the column whose equal values keep rows together in a split.
+        split: the column that says which rows are for testing.
+    """
+
+    label: str | None = None
+    drop: tuple[str, ...] = ()
+    group: str | None = None
+    split: str | None = None
+
+
+def read_csv(path: Path, limit: int, label: str | Columns | None = None) -> RawData:
     """A text table, with or without a header, separated by commas, semicolons or tabs; .gz files
     are decompressed.
 
@@ -48,7 +70,7 @@ def read_csv(path: Path, limit: int, label: str | None = None) -> RawData:
             else list(table.column_names)
         )
         columns = [table.column(i) for i in range(table.num_columns)]
-    return _split(path, names, columns, label, limit)
+    return split_columns(path, names, columns, label, limit)
 
 
 def _first_line(path: Path, raw: bytes) -> str:
@@ -70,7 +92,7 @@ def _number(cell: str) -> bool:
     return True
 
 
-def read_parquet(path: Path, limit: int, label: str | None = None) -> RawData:
+def read_parquet(path: Path, limit: int, label: str | Columns | None = None) -> RawData:
     """A Parquet table, after a check of the size in its metadata.
 
     >>> read_parquet(Path("no-such-file.parquet"), 1000)
@@ -98,29 +120,30 @@ def read_parquet(path: Path, limit: int, label: str | None = None) -> RawData:
             list(table.column_names),
             [table.column(i) for i in range(table.num_columns)],
         )
-    return _split(path, names, columns, label, limit)
+    return split_columns(path, names, columns, label, limit)
 
 
-def _split(
-    path: Path, names: list[str], columns: list[Any], label: str | None, limit: int
+def split_columns(
+    path: Path, names: list[str], columns: list[Any], use: str | Columns | None, limit: int
 ) -> RawData:
-    """One column for labels, the others for inputs."""
+    """One column for labels, perhaps one for groups and one for the split, the others for inputs."""
     if not columns or not len(columns[0]):
         raise SeparatrixError(f"{printable(path)} has no rows")
-    at = _label_at(path, names, label)
-    notes = ()
-    dropped = next(
+    use = use if isinstance(use, Columns) else Columns(use)
+    wanted = {
+        each: _column_at(path, names, each) for each in (*use.drop, use.group, use.split) if each
+    }
+    at = _label_at(path, names, use.label, set(wanted.values()))
+    dropped = [wanted[each] for each in use.drop]
+    index = next(
         (i for i in (0, len(names) - 1) if i != at and _is_index(names[i], columns[i])), None
     )
-    if dropped is not None:
-        notes = (
-            Note(
-                "index-column",
-                "info",
-                f"column `{printable(names[dropped])}` counts the rows and was left out",
-            ),
-        )
-    inputs_at = [i for i in range(len(names)) if i not in (at, dropped)]
+    notes = []
+    if index is not None and index not in wanted.values():
+        dropped.append(index)
+        words = f"column `{printable(names[index])}` counts the rows and was left out"
+        notes.append(Note("index-column", "info", words))
+    inputs_at = [i for i in range(len(names)) if i not in {at, *dropped, *wanted.values()}]
     if not inputs_at:
         raise SeparatrixError(
             f"{printable(path)} has no columns beside the labels `{printable(names[at])}`"
@@ -132,36 +155,78 @@ def _split(
     )
     inputs = np.empty((len(read[0]), len(read)), np.uint8 if whole else np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        for i, column in enumerate(read):
-            inputs[:, i] = column
+        for i, each in enumerate(read):
+            inputs[:, i] = each
+    notes += [note for i, each in zip(inputs_at, read) for note in _looks_like(names[i], each)]
     return RawData(
         inputs,
         _labels(path, names[at], columns[at]),
         columns=tuple(names[i] for i in inputs_at),
-        notes=notes,
+        notes=tuple(notes[:6]),
+        groups=_words(path, columns[wanted[use.group]]) if use.group else None,
+        tested=_words(path, columns[wanted[use.split]]) if use.split else None,
+        label=names[at],
+        dropped=tuple(names[i] for i in dropped),
     )
 
 
-def _label_at(path: Path, names: list[str], label: str | None) -> int:
+def _words(path: Path, column: Any) -> np.ndarray:
+    with decoding(path, "a table"):
+        return np.array([str(each) for each in column.to_pylist()], np.str_)
+
+
+def _looks_like(name: str, values: np.ndarray) -> list[Note]:
+    """A note on a column of inputs that looks like an id, or like the name of a group."""
+    shown, rows = printable(name), len(values)
+    if rows < 20 or values.dtype.kind not in "iuf" or not bool((values == np.rint(values)).all()):
+        return []
+    count, lower = len(np.unique(values)), name.strip().lower()
+    named = any(word in lower.replace("-", "_").split("_") for word in GROUP_WORDS)
+    blocks = 1 + int((np.diff(values) != 0).sum()) if rows > 1 else 1
+    if count == rows and (named or lower.endswith("id") or bool((np.diff(values) == 1).all())):
+        words = f"column `{shown}` is another number in every row and looks like an id; drop it"
+        return [Note("perhaps-id", "warning", f"{words} unless it means something")]
+    if 3 <= count <= rows // 5 and (named or (count >= 5 and blocks <= min(2 * count, rows // 5))):
+        words = (
+            f"column `{shown}` has {count} values that repeat and looks like the name of a group"
+        )
+        more = "say --group (group=) if rows of one value belong together, or drop it"
+        return [Note("perhaps-group", "warning", f"{words}; {more}")]
+    return []
+
+
+def _column_at(path: Path, names: list[str], name: str) -> int:
+    found = [i for i, each in enumerate(names) if each == name]
+    if not found:
+        raise UnknownNameError(
+            f"column in {printable(path)} called",
+            printable(name),
+            [printable(each) for each in names],
+        )
+    if len(found) > 1:
+        raise SeparatrixError(
+            f"{printable(path)} has {len(found)} columns called `{printable(name)}`; "
+            "rename all but one"
+        )
+    return found[0]
+
+
+def _label_at(path: Path, names: list[str], label: str | None, taken: set[int]) -> int:
     if label is not None:
-        matches = [i for i, name in enumerate(names) if name == label]
-        if not matches:
-            raise UnknownNameError(
-                f"column in {printable(path)} called",
-                printable(label),
-                [printable(name) for name in names],
-            )
-        if len(matches) > 1:
+        found = _column_at(path, names, label)
+        if found in taken:
             raise SeparatrixError(
-                f"{printable(path)} has {len(matches)} columns called `{printable(label)}`; "
-                "rename all but one"
+                f"column `{printable(label)}` of {printable(path)} cannot be the labels and something else"
             )
-        return matches[0]
+        return found
     for usual in LABEL_COLUMNS:
-        matches = [i for i, name in enumerate(names) if name.strip().lower() == usual]
-        if len(matches) == 1:
-            return matches[0]
-    return len(names) - 1
+        named = [i for i, name in enumerate(names) if name.strip().lower() == usual]
+        if len(named) == 1 and named[0] not in taken:
+            return named[0]
+    left = [i for i in range(len(names)) if i not in taken]
+    if not left:
+        raise SeparatrixError(f"{printable(path)} has no column left for labels")
+    return left[-1]
 
 
 def _is_index(name: str, column: Any) -> bool:
@@ -209,8 +274,8 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
             else f"values of type {value}"
         )
         raise SeparatrixError(
-            f"column `{printable(name)}` of {printable(path)} holds {what}; leave it out or turn "
-            "it into numbers"
+            f"column `{printable(name)}` of {printable(path)} holds {what}; drop it (--drop, drop=) "
+            "or turn it into numbers"
         )
     _missing(path, name, column)
     with decoding(path, f"a table (column `{printable(name)}`)"):

@@ -1,5 +1,6 @@
-"""Executors: what runs the chunks of a plan, and the one that runs them in this process."""
+"""Executors: what runs the chunks of a plan, and those that run them in this process."""
 
+import concurrent.futures
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -98,6 +99,44 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class InThreads(InProcess):
+    """Runs chunks on threads of this process, which share its programs and arrays.
+
+    >>> import separatrix as sx
+    >>> from separatrix.engine.plan import Device, make_plan
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
+    >>> plan = make_plan(sweep, Device("cpu", workers=2))
+    >>> sum(len(chunk.rows) for chunk in InThreads().run(plan))
+    2
+    """
+
+    def run(self, plan: Plan, until: float | None = None) -> Iterator[Finished]:
+        """Run as many chunks at a time as the plan's device has workers."""
+        use_compilation_cache()
+        programs, threads = self.programs, max(1, plan.device.workers)
+        programs.tally = RunTally()
+        first = {chunk.program: chunk for chunk in reversed(plan.chunks)}
+        # Programs compile in the order of the chunks, so that no thread waits for one that is far
+        # off.
+        programs.prepare(
+            [(chunk.trials[0], chunk.frame, chunk.batch) for chunk in reversed(first.values())],
+            threads,
+        )
+        pool = concurrent.futures.ThreadPoolExecutor(threads, "trials")
+        running = [
+            pool.submit(run_fitting, list(chunk.trials), chunk.frame, chunk.batch, programs)
+            for chunk in plan.chunks
+        ]
+        try:
+            for future in concurrent.futures.as_completed(running):
+                tally, programs.tally = programs.tally, RunTally()
+                yield Finished(future.result(), tally)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+            programs.cancel()
 
 
 def run_fitting(
