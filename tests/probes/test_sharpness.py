@@ -234,7 +234,7 @@ def test_clipping_counts_the_steps_on_which_it_acts(programs):
     assert (always["clipped_steps"], always["clipped_last"]) == (30, 30)
     # 30 steps of length at most 0.1 · 1e-3 change the loss by at most the gradient times 3e-3.
     assert abs(always["loss"] - always["trace.loss"][0]) < 0.05
-    assert clipping(((), (counted_clip(1.0).init(None), ()))).made == 0
+    assert clipping(((), (counted_clip(1.0).init(None), ()))).total == 0
 
 
 def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():

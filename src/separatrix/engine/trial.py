@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from separatrix.errors import ParameterError, check_integer
-from separatrix.learners import Learner, Rows, descend, empirical_loss, network_at
+from separatrix.learners import Learner, Rows, Run, descend, empirical_loss, network_at
 from separatrix.learners.losses import SEVERAL, one_hot
 from separatrix.networks import LSA, Frame, Network, Params
 from separatrix.probes import Moment, find_probe
@@ -17,20 +17,30 @@ from separatrix.spec import Spec, cached, choice, digest_text, size, static, val
 from separatrix.streams import draw, named, numbered, root_key, root_words, uniform
 from separatrix.tasks import Sample, Task
 
-# Part of every trial's identity: raise it whenever the same trial would give another row (a default
-# changed, say), so that old ledgers do not answer.
+# Part of every trial's identity. Raise it whenever the same trial would give another row (because a
+# default changed, say), so that rows of older ledgers are not reused.
 REVISION = 10
 
 
 class Measure(Spec):
     """What is measured on a trial, and when.
 
-    `probes` are measured before training and at `times` further moments, spaced "even" or "log"
-    over the steps; the training loss and the final risk are always there. `test` is the number of
-    fresh rows on which the risk is measured. With `check_rows`, a trial's result is that of the
-    moment at which the loss on so many further rows was lowest. With `outcomes`, the row has what
-    the network answered on every test row and check row: the score, or, of several outputs, by how
-    much the score of the right class exceeds every other.
+    Every trial is measured before training and after it; the training loss and the risk are always
+    measured.
+
+    Args:
+        probes: the names of further measurements, among `separatrix.PROBES`.
+        test: the number of fresh rows on which the risk is measured.
+        times: measurements after the one before training.
+        spacing: "even" or "log", how they are spaced over the steps.
+        check_rows: the number of further rows that choose a moment: the trial's result is then that
+            of the moment at which the loss on them was lowest. 0 takes the last moment.
+        outcomes: whether the row has what the network answered on every test row and check row: the
+            score, or, of several outputs, by how much the score of the right class exceeds every
+            other.
+
+    Raises:
+        UnknownNameError: there is no such probe.
 
     >>> Measure(probes=("risk", "alignment"), times=4).schedule(steps=200).tolist()
     [0, 50, 100, 150, 200]
@@ -51,23 +61,39 @@ class Measure(Spec):
         """The steps at which the trial is measured: strictly ascending from 0 to `steps`."""
         if self.spacing == "even":
             raw = np.linspace(0, steps, self.times + 1)
-        else:
-            raw = np.concatenate(
-                [[0], np.geomspace(steps, 1, self.times)]
-            )  # downwards: one time is the last step, not the first
+        else:  # downwards: a single time is the last step, not the first
+            raw = np.concatenate([[0], np.geomspace(steps, 1, self.times)])
         return np.unique(np.round(raw).astype(np.int64))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that is measured, the training loss and the risk first."""
+        return "loss", "risk", *(name for name in self.probes if name not in ("loss", "risk"))
 
 
 class Trial(Spec):
     """One (task, network, learner, samples, seed): a pure function to one row.
 
-    `samples` is the size of the training set; 0 for the online and population oracles, which need
-    none. Tasks and seeds fix the data: different networks and learners with the same seed see the
-    same rows, and other sample sizes see fresh ones. `precision` is that of matrix products: full
-    float32, or the faster "tf32" of recent GPUs (the same as float32 on a CPU).
+    The task, the samples and the seed fix the data: networks and learners with the same seed see
+    the same rows, and another number of samples draws fresh ones.
+
+    Args:
+        task: where the data come from.
+        network: what learns.
+        learner: how it learns.
+        samples: the size of the training set; 0 for the online and population oracles, which need
+            none.
+        seed: of the data and of the initial parameters.
+        measure: what is measured, and when.
+        precision: of matrix products: "float32", or the faster "tf32" of recent GPUs (the same as
+            float32 on a CPU).
+
+    Raises:
+        ParameterError: parts that do not fit each other, such as a window larger than the input.
 
     >>> import separatrix as sx
-    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16, seed=0)
+    >>> task, network = sx.SignalTask(4, 3, 0.3), sx.CNN(field=1)
+    >>> trial = sx.Trial(task, network, sx.Learner(rate=1.0, steps=5), samples=16, seed=0)
     >>> len(trial.identity)
     32
     """
@@ -81,76 +107,62 @@ class Trial(Spec):
     precision: str = choice("float32", "tf32", default="float32")
 
     def check(self) -> None:
-        if self.learner.oracle == "empirical" and self.samples < 1:
-            raise ParameterError(
-                "Trial", "samples", "at least 1 for the empirical oracle", self.samples
-            )
-        if self.learner.oracle != "empirical" and self.samples:
-            raise ParameterError(
-                "Trial", "samples", f"0 for the {self.learner.oracle} oracle", self.samples
-            )
-        self.network.fits(self.task.shape)
+        learner, network = self.learner, self.network
+        if learner.oracle == "empirical" and self.samples < 1:
+            allowed = "at least 1 for the empirical oracle"
+            raise ParameterError("Trial", "samples", allowed, self.samples)
+        if learner.oracle != "empirical" and self.samples:
+            allowed = f"0 for the {learner.oracle} oracle"
+            raise ParameterError("Trial", "samples", allowed, self.samples)
+        network.fits(self.task.shape)
+        self._check_probes()
+        self._check_outputs()
+        if learner.lsa_bias is not None and not isinstance(network.activation, LSA):
+            kind = type(network.activation).__name__
+            raise ParameterError("Learner", "lsa_bias", "None unless the activation is LSA", kind)
+
+    def _check_probes(self) -> None:
+        lacking = {
+            "start": (
+                self.network.start is None,
+                "without subspace probes unless the network has a `start`",
+            ),
+            "direction": (
+                type(self.task).direction is Task.direction,
+                "without alignment probes unless the task has a signal",
+            ),
+            "regression": (
+                type(self.task).clean is Task.clean,
+                "without regression probes unless the task has noiseless labels",
+            ),
+        }
         for name in self.measure.probes:
-            needs = find_probe(name).needs
-            if needs == "start" and self.network.start is None:
-                raise ParameterError(
-                    "Measure",
-                    "probes",
-                    "without subspace probes unless the network has a `start`",
-                    name,
-                )
-            if needs == "direction" and type(self.task).direction is Task.direction:
-                raise ParameterError(
-                    "Measure",
-                    "probes",
-                    "without alignment probes unless the task has a signal",
-                    name,
-                )
-            if needs == "regression" and type(self.task).clean is Task.clean:
-                raise ParameterError(
-                    "Measure",
-                    "probes",
-                    "without regression probes unless the task has noiseless labels",
-                    name,
-                )
+            lacks, allowed = lacking.get(find_probe(name).needs, (False, ""))
+            if lacks:
+                raise ParameterError("Measure", "probes", allowed, name)
         if self.learner.stop.after_edge is not None and "sharpness" not in self.measure.probes:
-            raise ParameterError(
-                "Measure",
-                "probes",
-                "with 'sharpness' when the learner stops `after_edge`",
-                self.measure.probes,
-            )
-        classes = getattr(
-            self.task, "classes", None
-        )  # how many, or which; labels are then the numbers 0, 1, …
-        if (
-            1 if classes is None else len(classes) if isinstance(classes, tuple) else classes
-        ) != self.network.outputs:
-            allowed = (
-                "1 for labels of ±1"
-                if classes is None
-                else f"the number of the task's classes ({classes})"
-            )
-            raise ParameterError("Network", "outputs", allowed, self.network.outputs)
-        if self.network.outputs > 1 and self.learner.loss not in SEVERAL:
-            raise ParameterError(
-                "Learner",
-                "loss",
-                f"one of {', '.join(SEVERAL)} for several outputs",
-                self.learner.loss,
-            )
-        if self.learner.lsa_bias is not None and not isinstance(self.network.activation, LSA):
-            raise ParameterError(
-                "Learner",
-                "lsa_bias",
-                "None unless the activation is LSA",
-                type(self.network.activation).__name__,
-            )
+            allowed = "with 'sharpness' when the learner stops `after_edge`"
+            raise ParameterError("Measure", "probes", allowed, self.measure.probes)
+
+    def _check_outputs(self) -> None:
+        outputs, loss = self.network.outputs, self.learner.loss
+        # How many classes there are, or which; labels are then the numbers 0, 1, …
+        classes = getattr(self.task, "classes", None)
+        if classes is None:
+            needed, allowed = 1, "1 for labels of ±1"
+        else:
+            needed = len(classes) if isinstance(classes, tuple) else classes
+            allowed = f"the number of the task's classes ({classes})"
+        if outputs != needed:
+            raise ParameterError("Network", "outputs", allowed, outputs)
+        if outputs > 1 and loss not in SEVERAL:
+            allowed = f"one of {', '.join(SEVERAL)} for several outputs"
+            raise ParameterError("Learner", "loss", allowed, loss)
 
     @property
     def identity(self) -> str:
         """The hash of what this trial is; equal trials give equal rows."""
-        # Through the class: a method bound to a module is a module of its own, whose making takes
+        # Through the class: a method bound to a module is a module of its own, and making one takes
         # longer than the hash.
         return cached(
             self, "identity", lambda: digest_text(f"{REVISION} {type(self).canonical(self)}")
@@ -165,7 +177,8 @@ class Trial(Spec):
         """This trial with other seeds.
 
         >>> import separatrix as sx
-        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16)
+        >>> learner = sx.Learner(rate=1.0, steps=5)
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), learner, samples=16)
         >>> trial.at_seeds([0, 1]) == [trial, trial.replace(seed=1)]
         True
         """
@@ -191,14 +204,21 @@ class Trial(Spec):
 def run_trial(
     trial: Trial, words: Any, frame: Trial, arrays: dict[str, Any] | None = None
 ) -> dict[str, Array]:
-    """The trial as a traceable function: its numbers may be traced; its array sizes are those of
-    `frame`.
+    """The trial as a traceable function.
 
-    `arrays` are the task's stored arrays, given from outside so that they do not become constants
-    of the program.
+    Args:
+        trial: what to run; its numbers may be traced.
+        words: the seed material of its random streams (`Trial.root`).
+        frame: a trial with the sizes of the program's arrays.
+        arrays: the task's stored arrays, passed from outside so that they do not become constants
+            of the program; None takes them from the task.
+
+    Returns:
+        The row's numbers: how the trial ended, the last measurements, and all of them as traces.
 
     >>> import separatrix as sx
-    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), sx.Learner(rate=1.0, steps=5), samples=16)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(field=1), learner, samples=16)
     >>> sorted(run_trial(trial, trial.root(), trial))
     ['loss', 'risk', 'status', 'steps', 'trace.loss', 'trace.risk', 'trace.step']
     """
@@ -221,10 +241,11 @@ def run_trial(
         patches = layout.cut(sample.x, reused)
         return Rows(patches, sample.y, weight, task.clean(sample.x, truth))
 
+    rows_at = _oracle(trial, frame, truth, data, model, cut)
+
     def evenly(rows: int) -> Array:
         return jnp.full((rows,), 1.0 / rows)
 
-    rows_at = _oracle(trial, frame, truth, data, model, cut)
     test = cut(
         task.draw_test(named(data, "test"), measure.test, truth, frame.task), evenly(measure.test)
     )
@@ -233,86 +254,89 @@ def run_trial(
         drawn = task.draw_check(named(data, "check"), measure.check_rows, truth, frame.task)
         check = cut(drawn, evenly(measure.check_rows) if drawn.weight is None else drawn.weight)
 
-    def look(params: Params, step: Any) -> Moment:
-        rows = rows_at(step)
+    def moment_at(params: Params, step: Any) -> Moment:
+        rows, moving = rows_at(step), learner.trained_parts(params)
 
-        def loss(moving: dict[str, Any]) -> Array:
+        def loss_of(moving: dict[str, Any]) -> Array:
             return empirical_loss(
                 learner, network_at(learner, network, step), layout, params._replace(**moving), rows
             )
 
-        moving = {
-            part: getattr(params, part)
-            for part in learner.train
-            if getattr(params, part) is not None
-        }
-        now, slope = jax.value_and_grad(loss)(moving)
-        gradient = Params(None)._replace(**slope)
+        loss, gradient = jax.value_and_grad(loss_of)(moving)
         return Moment(
-            step,
-            params,
-            start,
-            gradient,
-            now,
-            network,
-            layout,
-            direction,
-            rows,
-            test,
-            loss,
-            moving,
-            task,
+            step=step,
+            params=params,
+            initial=start,
+            gradient=Params(None)._replace(**gradient),
+            loss=loss,
+            network=network,
+            layout=layout,
+            direction=direction,
+            train=rows,
+            test=test,
+            loss_of=loss_of,
+            moving=moving,
+            task=task,
         )
 
-    names = ("loss", "risk", *(n for n in measure.probes if n not in ("loss", "risk")))
-
-    def probe_all(params: Params, step: Any, memory: Any) -> Any:
-        moment = look(params, step)
-        seen, kept = {}, {}
-        for name in names:
-            found = find_probe(name)
-            out = found.measure(
-                moment if found.recall is None else moment._replace(memory=memory[name])
-            )
-            if found.recall is not None:
-                out, kept[name] = out
-            parts = out if isinstance(out, dict) else {"": out}
-            seen |= {
-                f"{name}.{part}" if part else name: jnp.asarray(number, jnp.float32)
-                for part, number in parts.items()
-            }
+    def measured(params: Params, step: Any, memory: Any) -> Any:
+        numbers, remembered = _probed(measure.names, moment_at(params, step), memory)
         if check is not None:
-            seen["check"] = empirical_loss(learner, network, layout, params, check)
+            numbers["check"] = empirical_loss(learner, network, layout, params, check)
         if measure.outcomes:
-            for part, rows in {"test": test, "check": check}.items():
+            for name, rows in {"test": test, "check": check}.items():
                 if rows is not None:
                     scores = network.scores(params, rows.patches, layout)
-                    seen[f"outcomes.{part}"] = margins(scores, rows.y)
-        return seen, kept
+                    numbers[f"outcomes.{name}"] = margins(scores, rows.y)
+        return numbers, remembered
 
-    moving = {
-        part: getattr(start, part) for part in learner.train if getattr(start, part) is not None
-    }
+    moving = learner.trained_parts(start)
     memory = {
-        name: recall(moving) for name in names if (recall := find_probe(name).recall) is not None
+        name: recall(moving)
+        for name in measure.names
+        if (recall := find_probe(name).recall) is not None
     }
-    run = descend(
-        learner, network, layout, start, rows_at, probe_all, measure.schedule(learner.steps), memory
-    )
-    # The last measurement before the trial stopped is its result.
-    last = jnp.maximum((run.trace["step"] >= 0).sum() - 1, 0)
-    if check is not None:
-        seen = (run.trace["step"] >= 0) & jnp.isfinite(run.trace["check"])
-        last = jnp.argmin(jnp.where(seen, run.trace["check"], jnp.inf))
-    final = {name: values[last] for name, values in run.trace.items() if name != "step"}
-    traces = {f"trace.{name}": values for name, values in run.trace.items() if values.ndim == 1}
-    edge = {"edge_step": run.edge} if "sharpness" in names and learner.edge_rate is not None else {}
-    clipped = (
-        {}
-        if run.clipped is None
-        else {"clipped_steps": run.clipped.steps, "clipped_last": run.clipped.last}
-    )
-    return {"status": run.status, "steps": run.steps} | edge | clipped | final | traces
+    times = measure.schedule(learner.steps)
+    run = descend(learner, network, layout, start, rows_at, measured, times, memory)
+    return _row_of(run, with_edge="sharpness" in measure.names and learner.edge_rate is not None)
+
+
+def _probed(
+    names: tuple[str, ...], moment: Moment, memory: dict[str, Any]
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """All measurements at a moment, as numbers by name, and what the next ones will remember."""
+    numbers, remembered = {}, {}
+    for name in names:
+        probe = find_probe(name)
+        if probe.recall is None:
+            out = probe.measure(moment)
+        else:
+            out, remembered[name] = probe.measure(moment._replace(memory=memory[name]))
+        parts = out if isinstance(out, dict) else {"": out}
+        numbers |= {
+            f"{name}.{part}" if part else name: jnp.asarray(number, jnp.float32)
+            for part, number in parts.items()
+        }
+    return numbers, remembered
+
+
+def _row_of(run: Run, with_edge: bool) -> dict[str, Array]:
+    # The result is the measurement with the lowest check loss, or the last one before the trial
+    # stopped.
+    was_measured = run.trace["step"] >= 0
+    if "check" in run.trace:
+        finite = was_measured & jnp.isfinite(run.trace["check"])
+        place = jnp.argmin(jnp.where(finite, run.trace["check"], jnp.inf))
+    else:
+        place = jnp.maximum(was_measured.sum() - 1, 0)
+    row = {"status": run.status, "steps": run.steps}
+    if with_edge:
+        row["edge_step"] = run.edge
+    if run.clipped is not None:
+        row |= {"clipped_steps": run.clipped.steps, "clipped_last": run.clipped.last}
+    row |= {name: values[place] for name, values in run.trace.items() if name != "step"}
+    traces = {name: values for name, values in run.trace.items() if values.ndim == 1}
+    return row | {f"trace.{name}": values for name, values in traces.items()}
 
 
 def margins(scores: Array, y: Array) -> Array:
@@ -349,9 +373,9 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
         return lambda step: rows
     stream, weight = named(model, "batches"), jnp.full((learner.batch,), 1.0 / learner.batch)
 
-    def some(step: Any) -> Rows:
-        spot = draw(uniform, numbered(stream, step), (learner.batch,)) * trial.samples
-        chosen = jnp.minimum(spot.astype(jnp.int32), trial.samples - 1)
+    def batch_at(step: Any) -> Rows:
+        places = draw(uniform, numbered(stream, step), (learner.batch,)) * trial.samples
+        chosen = jnp.minimum(places.astype(jnp.int32), trial.samples - 1)
         return Rows(
             rows.patches.take(chosen),
             rows.y[chosen],
@@ -359,4 +383,4 @@ def _oracle(trial: Trial, frame: Trial, truth: Any, data: Any, model: Any, cut: 
             None if rows.clean is None else rows.clean[chosen],
         )
 
-    return some
+    return batch_at

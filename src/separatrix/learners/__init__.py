@@ -1,19 +1,11 @@
 """Learners: how the parameters move."""
 
-from separatrix.learners.descent import (
-    Learner,
-    Rows,
-    Run,
-    descend,
-    empirical_loss,
-    network_at,
-    project,
-    two_step,
-)
-from separatrix.learners.edge import Clipped, clipping, counted_clip, edge_step
+from separatrix.learners.clipping import Clipped, clipping, counted_clip
+from separatrix.learners.descent import Rows, Run, descend, empirical_loss, project
+from separatrix.learners.learner import Learner, network_at, two_step
 from separatrix.learners.losses import LOSSES, correlation, half_squared, hinge, logistic, squared
 from separatrix.learners.schedules import Constant, Cosine, Ramp, Schedule, Stages, as_schedule
-from separatrix.learners.stopping import Status, Stop
+from separatrix.learners.stopping import Status, Stop, edge_step
 
 __all__ = [
     "LOSSES",

@@ -33,8 +33,9 @@ def hinge(scores: Float[Array, " rows"], y: Float[Array, " rows"]) -> Float[Arra
 
 
 def logistic(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
-    """log(1 + exp(-y·h)); for several outputs, whose labels are class numbers 0, 1, …, the
-    cross-entropy of their softmax.
+    """log(1 + exp(-y·h)); for several outputs, the cross-entropy of their softmax.
+
+    Labels of several outputs are class numbers 0, 1, ….
 
     >>> round(float(logistic(0.0, 1.0)), 4)
     0.6931
@@ -47,8 +48,9 @@ def logistic(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
 
 
 def squared(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
-    """(h - y)², without a factor ½; for several outputs, the sum of (h - e)² over them, e being the
-    label's unit vector.
+    """(h - y)², without a factor ½; for several outputs, the sum of (h - e)² over them.
+
+    e is the unit vector of the label, which is a class number.
 
     >>> float(squared(0.5, 1.0))
     0.25
@@ -61,7 +63,7 @@ def squared(scores: Scores, y: Float[Array, " rows"]) -> Float[Array, " rows"]:
 
 
 def half_squared(scores: Float[Array, " rows"], y: Float[Array, " rows"]) -> Float[Array, " rows"]:
-    """½(h - y)²: half the loss, so half the sharpness at the same edge 2/η.
+    """½(h - y)²: half the loss, and so half the sharpness at the same edge 2/η.
 
     >>> float(half_squared(0.5, 1.0))
     0.125

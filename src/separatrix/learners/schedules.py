@@ -15,20 +15,30 @@ from separatrix.spec import Spec, as_float, value
 class Schedule(Spec):
     """A number as a function of the step.
 
+    A plain number where a schedule is expected becomes a `Constant`.
+
     >>> float(as_schedule(0.5)(step=3, steps=10))
     0.5
     """
 
     @abc.abstractmethod
     def __call__(self, step: Any, steps: int) -> Float[Array, ""]:
-        """The number at `step` (from 0) of `steps`."""
+        """The number at a step.
+
+        Args:
+            step: the step, from 0; it may be traced.
+            steps: the number of steps in all.
+        """
 
 
 class Constant(Schedule):
-    """The same number throughout.
+    """The same number at every step.
 
-    >>> float(Constant(0.1)(step=0, steps=1)) == 0.1
-    False
+    Args:
+        level: the number.
+
+    >>> float(Constant(0.5)(step=7, steps=10))
+    0.5
     """
 
     level: float = value()
@@ -38,7 +48,12 @@ class Constant(Schedule):
 
 
 class Ramp(Schedule):
-    """A straight line from `begin` to `end` over the first `share` of the steps, then `end`.
+    """A straight line from `begin` to `end`, then `end`.
+
+    Args:
+        begin: the number at step 0.
+        end: the number at the end of the line and after it.
+        share: the share of the steps that the line takes, in (0, 1].
 
     >>> ramp = Ramp(begin=0.0, end=1.0, share=0.5)
     >>> [float(ramp(step, 8)) for step in (0, 2, 4, 7)]
@@ -57,6 +72,10 @@ class Ramp(Schedule):
 class Stages(Schedule):
     """One number at the first step, another one after it.
 
+    Args:
+        first: the number at step 0.
+        later: the number at every later step.
+
     >>> [float(Stages(1.0, 1000.0)(step, 2)) for step in (0, 1)]
     [1.0, 1000.0]
     """
@@ -69,7 +88,10 @@ class Stages(Schedule):
 
 
 class Cosine(Schedule):
-    """Half a cosine from `begin` at the first step down to 0 after the last.
+    """Half a cosine, from `begin` at the first step down to 0 after the last.
+
+    Args:
+        begin: the number at step 0.
 
     >>> [round(float(Cosine(2.0)(step, 4)), 3) for step in (0, 2, 4)]
     [2.0, 1.0, 0.0]
@@ -81,15 +103,13 @@ class Cosine(Schedule):
         return self.begin * 0.5 * (1.0 + jnp.cos(jnp.pi * step / steps))
 
 
-def as_schedule(given: Any) -> Any:
-    """A schedule from a schedule or a plain number; anything else is returned as it is, for the
-    owner's check to refuse.
+def as_schedule(schedule: Any) -> Any:
+    """A schedule from a schedule or a plain number.
+
+    Anything else is returned as it is, for the owner's check to refuse.
 
     >>> as_schedule(2.0)
     Constant(level=2.0)
     """
-    return (
-        Constant(as_float(given))
-        if isinstance(given, numbers.Real) and not isinstance(given, bool)
-        else given
-    )
+    is_number = isinstance(schedule, numbers.Real) and not isinstance(schedule, bool)
+    return Constant(as_float(schedule)) if is_number else schedule
