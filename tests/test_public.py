@@ -74,12 +74,12 @@ def test_every_layer_says_what_is_public():
 def needs_example(item):
     """Whether a public name must show an example: functions, and classes with new methods.
 
-    Plain records, exceptions and enumerations are explained by their fields, and methods that
-    override others by the class that introduced them.
+    Plain records, exceptions and enumerations are explained by their fields, interfaces by their
+    implementations, and methods that override others by the class that introduced them.
     """
     if not inspect.isclass(item):
         return inspect.isfunction(item)
-    if issubclass(item, Exception | enum.Enum):
+    if issubclass(item, Exception | enum.Enum) or inspect.isabstract(item):
         return False
     methods = (name for name, member in vars(item).items() if inspect.isroutine(member))
     new = (name for name in methods if not any(hasattr(base, name) for base in item.__bases__))
