@@ -42,8 +42,23 @@ class Interval:
         """Whether `value` lies in the closed interval."""
         return self.low <= value <= self.high
 
+    @classmethod
+    def exact(cls, value: float, count: int, method: str) -> "Interval":
+        """A number that was computed from `count` cases, not sampled: an interval without width."""
+        return cls(value, value, value, 1.0, method, count)
+
     def __str__(self) -> str:
-        return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        return f"{self:.4g}"
+
+    def __format__(self, digits: str) -> str:
+        """The estimate and its bounds in a number's format.
+
+        >>> f"{Interval(0.5, 0.41, 0.6, 0.95, 'wilson', 20):.3f}"
+        '0.500 [0.410, 0.600]'
+        """
+        if not digits:
+            return str(self)
+        return f"{self.estimate:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:

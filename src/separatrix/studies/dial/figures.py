@@ -137,7 +137,7 @@ def maps(s: DialSettings, results: DialResults) -> list[Heatmap]:
                         tuple(None if i is None else i.estimate for i in row) for row in intervals
                     ),
                     tuple(
-                        tuple("not run" if i is None else shown(i) for i in row)
+                        tuple("not run" if i is None else f"{i:.3f}" for i in row)
                         for row in intervals
                     ),
                     tuple((False,) * len(row) for row in intervals),
@@ -164,8 +164,8 @@ def accuracy_table(s: DialSettings, results: DialResults) -> TableData:
                 place.groups,
                 "permuted" if cell.permuted else "in order",
                 cell.labels or s.all_labels(place.source),
-                shown(accuracy_over_seeds(measured.accuracy)),
-                shown(accuracy_over_seeds(measured.last)),
+                f"{accuracy_over_seeds(measured.accuracy):.3f}",
+                f"{accuracy_over_seeds(measured.last):.3f}",
                 len(measured.accuracy),
                 round(chance_of(s, place.source), 4),
                 recipe.rate,
@@ -211,7 +211,7 @@ def decomposition_table(s: DialSettings, results: DialResults) -> TableData:
             part = (
                 ""
                 if step != "locality"
-                else shown(share)
+                else f"{share:.3f}"
                 if share is not None
                 else "no lead to divide"
             )
@@ -221,9 +221,9 @@ def decomposition_table(s: DialSettings, results: DialResults) -> TableData:
                     depth,
                     step,
                     f"{worse} to {better}",
-                    shown(gain),
+                    f"{gain:.3f}",
                     part,
-                    shown(hidden),
+                    f"{hidden:.3f}",
                     "" if labels is None else factor(labels),
                     gain.count,
                 )
@@ -266,15 +266,6 @@ def price_table(s: DialSettings, results: DialResults) -> TableData:
     )
 
 
-def shown(interval: Interval) -> str:
-    """An accuracy with its interval.
-
-    >>> shown(Interval(0.5, 0.41, 0.6, 0.95, "", 6))
-    '0.500 [0.410, 0.600]'
-    """
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
-
-
 def factor(ratio: Interval) -> str:
     """A factor in words, also where it is only bounded.
 
@@ -282,7 +273,7 @@ def factor(ratio: Interval) -> str:
     ['at least 2', 'unknown: the ladder does not reach']
     """
     if math.isfinite(ratio.estimate) and ratio.low > 0 and math.isfinite(ratio.high):
-        return f"{ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]"
+        return f"{ratio:.3g}"
     if ratio.low > 0:
         return f"at least {ratio.low:.3g}"
     return (
@@ -300,7 +291,7 @@ def price(labels: Interval, rungs: list[int]) -> str:
     ['at most 10', 'more than 80']
     """
     if labels.low > 0 and math.isfinite(labels.high):
-        return f"{labels.estimate:.0f} [{labels.low:.0f}, {labels.high:.0f}]"
+        return f"{labels:.0f}"
     if math.isinf(labels.high):
         return (
             f"more than {min(labels.low, rungs[-1]):.0f}"

@@ -1,6 +1,6 @@
 """Figures and tables of the study `digits`."""
 
-from separatrix.inference.intervals import Interval, accuracy_over_seeds
+from separatrix.inference.intervals import accuracy_over_seeds
 from separatrix.studies.claims import Evidence, Finding
 from separatrix.studies.digits.settings import VARIATIONS, DigitsSettings
 from separatrix.studies.digits.trials import (
@@ -95,7 +95,7 @@ def accuracy_table(s: DigitsSettings, results: DigitsResults) -> TableData:
                 cell.label,
                 cell.digits,
                 cell.network,
-                _shown(accuracy),
+                f"{accuracy:.3f}",
                 accuracy.count,
                 round(results.chance, 4),
                 s.steps(cell.digits, cell.variation),
@@ -155,7 +155,3 @@ def _verdict(finding: Finding) -> str:
 
 def _margin(evidence: Evidence) -> float:
     return (evidence.estimate or 0.0) - (evidence.reference or 0.0)
-
-
-def _shown(interval: Interval) -> str:
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -53,9 +53,16 @@ def lemma6_table(rows: list[dict[str, Any]]) -> TableData:
         failure = failure_share(row)
         cells.append(
             (
-                *(row["window"], row["filters"], row["draws"]),
-                *(failure.estimate, failure.low, failure.high),
-                *(row["exact"], row["chernoff"], row["error"], row["norm_ratio"]),
+                row["window"],
+                row["filters"],
+                row["draws"],
+                failure.estimate,
+                failure.low,
+                failure.high,
+                row["exact"],
+                row["chernoff"],
+                row["error"],
+                row["norm_ratio"],
             )
         )
     return TableData(

@@ -44,7 +44,8 @@ def _exact(s: PatternReadoutSettings, rows: list[dict[str, Any]]) -> Finding:
         f"largest |h(x) - f(x)| over {checked} checked patterns, all 2^{s.bits} inputs each: "
         f"{worst:.2g}"
     )
-    evidence = _largest("largest |h - f|", worst, checked, "exhaustive over inputs", TOLERANCE)
+    largest = Interval.exact(worst, checked, "exhaustive over inputs")
+    evidence = Evidence.of("largest |h - f|", largest, TOLERANCE)
     return Finding(EXACT, verdict, reason, True, (evidence,))
 
 
@@ -56,22 +57,9 @@ def _norm(rows: list[dict[str, Any]]) -> Finding:
         f"largest norm over its bound, in {balanced} draws whose patterns are all covered as the "
         f"lemma wants: {ratio:.3f}"
     )
-    evidence = _largest("largest ||u*|| / bound", ratio, balanced, "largest over draws", 1.0)
+    largest = Interval.exact(ratio, balanced, "largest over draws")
+    evidence = Evidence.of("largest ||u*|| / bound", largest, 1.0)
     return Finding(NORM, verdict, reason, True, (evidence,))
-
-
-def _largest(name: str, value: float, count: int, method: str, reference: float) -> Evidence:
-    """The largest of `count` exact numbers, which has no interval."""
-    return Evidence(
-        name,
-        estimate=value,
-        low=value,
-        high=value,
-        count=count,
-        level=1.0,
-        method=method,
-        reference=reference,
-    )
 
 
 def _coverage(s: PatternReadoutSettings, rows: list[dict[str, Any]]) -> Finding:

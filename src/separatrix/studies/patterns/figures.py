@@ -116,113 +116,93 @@ def learning_tables(s: PatternsSettings, learned: LearningResults) -> tuple[Tabl
     >>> [table.name for table in learning_tables(PatternsSettings(), LearningResults({}, {}))]
     ['learning', 'currencies']
     """
+    tables = [_case_table(s, learned), _currency_table(s, learned)]
+    if s.learning.finite_samples:
+        tables.append(_threshold_table(s, learned))
+    return tuple(tables)
+
+
+def _case_table(s: PatternsSettings, learned: LearningResults) -> TableData:
     columns = (
-        *(
-            "variant",
-            "network",
-            "optimizer",
-            "n",
-            "k",
-            "training set",
-            "parameters",
-            "rate",
-            "most steps",
-            "seeds",
-            "reached",
-            "broken",
-        ),
-        *(
-            "median steps",
-            "low",
-            "high",
-            "median samples",
-            "median FLOPs",
-            "mean seconds",
-            "mean risk",
-            "risk low",
-            "risk high",
-        ),
+        "variant",
+        "network",
+        "optimizer",
+        "n",
+        "k",
+        "training set",
+        "parameters",
+        "rate",
+        "most steps",
+        "seeds",
+        "reached",
+        "broken",
+        "median steps",
+        "low",
+        "high",
+        "median samples",
+        "median FLOPs",
+        "mean seconds",
+        "mean risk",
+        "risk low",
+        "risk high",
         "constant",
     )
     rows = []
     for case, result in learned.cases.items():
-        middle, risk = censored_median(result.steps), mean_interval(result.risks)
-        task = trial_of(s, case, result.rate, 0).task
-        parameters = network_of(case.network, case.window, s.learning.filters).parameter_count(
-            (case.bits, 1)
-        )
+        steps, risk = censored_median(result.steps), mean_interval(result.risks)
+        network = network_of(case.network, case.window, s.learning.filters)
         rows.append(
             (
+                case.variant,
+                case.network,
+                case.optimizer,
+                case.bits,
+                case.window,
+                case.samples or "fresh rows",
+                network.parameter_count((case.bits, 1)),
+                result.rate,
+                cap_of(s, case),
+                result.steps.count,
+                result.reached,
+                result.broken,
+                finite(steps.estimate),
+                steps.low,
+                finite(steps.high),
                 *(
-                    case.variant,
-                    case.network,
-                    case.optimizer,
-                    case.bits,
-                    case.window,
-                    case.samples or "fresh rows",
-                    parameters,
-                    result.rate,
+                    finite(float(np.median(spent(s, result, currency).upper)))
+                    for currency in ("samples", "FLOPs")
                 ),
-                *(
-                    cap_of(s, case),
-                    result.steps.count,
-                    result.reached,
-                    result.broken,
-                    finite(middle.estimate),
-                    middle.low,
-                    finite(middle.high),
-                ),
-                *(
-                    finite(float(np.median(spent(s, result, what).upper)))
-                    for what in ("samples", "FLOPs")
-                ),
-                *(
-                    float(np.mean(result.seconds.lower)),
-                    risk.estimate,
-                    risk.low,
-                    risk.high,
-                    task.baselines()["constant"],
-                ),
+                float(np.mean(result.seconds.lower)),
+                risk.estimate,
+                risk.low,
+                risk.high,
+                trial_of(s, case, result.rate, 0).task.baselines()["constant"],
             )
         )
-    tables = [
-        TableData(
-            "learning",
-            f"Learning to {1 - s.learning.target:.0%} accuracy; medians are empty where cut off",
-            columns,
-            tuple(rows),
+    title = f"Learning to {1 - s.learning.target:.0%} accuracy; medians are empty where cut off"
+    return TableData("learning", title, columns, tuple(rows))
+
+
+def _currency_table(s: PatternsSettings, learned: LearningResults) -> TableData:
+    rows = [
+        (
+            f"{first}/{second}",
+            optimizer,
+            currency,
+            bits,
+            finite(ratio.estimate),
+            ratio.low,
+            finite(ratio.high),
+            ratio.count,
         )
+        for optimizer in s.learning.optimizers
+        for first, second in (("FCN", "CNN"), ("LCN", "CNN"))
+        for currency in CURRENCIES
+        for bits, ratio in ratios(s, learned, optimizer, currency, (first, second)).items()
     ]
-    cells = []
-    for optimizer in s.learning.optimizers:
-        for pair in (("FCN", "CNN"), ("LCN", "CNN")):
-            for currency in CURRENCIES:
-                for bits, ratio in ratios(s, learned, optimizer, currency, pair).items():
-                    name = f"{pair[0]}/{pair[1]}"
-                    cells.append(
-                        (
-                            name,
-                            optimizer,
-                            currency,
-                            bits,
-                            finite(ratio.estimate),
-                            ratio.low,
-                            finite(ratio.high),
-                            ratio.count,
-                        )
-                    )
     columns = ("ratio", "optimizer", "currency", "n", "ratio of medians", "low", "high", "seeds")
-    tables.append(
-        TableData(
-            "currencies",
-            "What one network needs over what another needs, in each currency",
-            columns,
-            tuple(cells),
-        )
-    )
-    if s.learning.finite_samples:
-        tables.append(_threshold_table(s, learned))
-    return tuple(tables)
+    title = "What one network needs over what another needs, in each currency"
+    return TableData("currencies", title, columns, tuple(rows))
 
 
 def sample_threshold(
@@ -414,34 +394,30 @@ def search_table(searches: list[list[dict[str, Any]]]) -> TableData:
         empty = sum(row["permuted_windows"] == 0 for row in rows)
         cells.append(
             (
-                *(
-                    first["bits"],
-                    first["window"],
-                    first["windows"],
-                    first["sets"],
-                    windows.estimate,
-                    windows.low,
-                    windows.high,
-                ),
+                first["bits"],
+                first["window"],
+                first["windows"],
+                first["sets"],
+                windows.estimate,
+                windows.low,
+                windows.high,
                 *((sets.estimate, sets.low, sets.high) if sets else (None, None, None)),
                 len(rows),
                 empty,
             )
         )
     columns = (
-        *(
-            "n",
-            "k",
-            "windows",
-            "sets",
-            "window seconds",
-            "low",
-            "high",
-            "set seconds",
-            "set low",
-            "set high",
-            "repetitions",
-        ),
+        "n",
+        "k",
+        "windows",
+        "sets",
+        "window seconds",
+        "low",
+        "high",
+        "set seconds",
+        "set low",
+        "set high",
+        "repetitions",
         "permuted: no window explains",
     )
     return TableData(

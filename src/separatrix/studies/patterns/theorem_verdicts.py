@@ -155,16 +155,8 @@ def _promise(name: str, claim: Claim, records: list[dict[str, Any]]) -> Finding:
         f"{broken} of {checked} checked steps of {seeds} runs break it; the left side is at most "
         f"{worst:.3g} of the right one ({sizes})"
     )
-    evidence = Evidence(
-        "largest left side / right side",
-        worst,
-        worst,
-        worst,
-        checked,
-        1.0,
-        "largest over runs and steps",
-        1.0,
-    )
+    largest = Interval.exact(worst, checked, "largest over runs and steps")
+    evidence = Evidence.of("largest left side / right side", largest, 1.0)
     return Finding(claim, verdict, reason, True, (evidence,))
 
 
@@ -227,9 +219,8 @@ def vacuity(s: PatternsSettings) -> Finding:
         "operations"
     )
     verdict: Verdict = "supported" if clean else "refuted"
-    evidence = Evidence(
-        "smallest n beyond reach", first, first, first, len(rows), 1.0, "exact calculation", None
-    )
+    smallest = Interval.exact(first, len(rows), "exact calculation")
+    evidence = Evidence.of("smallest n beyond reach", smallest)
     return Finding(VACUOUS, verdict, reason, True, (evidence,))
 
 
@@ -301,16 +292,8 @@ def _identity(rows: list[dict[str, Any]]) -> Finding:
         f"largest relative error {worst:.1e} over {count} supports at (n, k) = {sizes}, three "
         "activations, both layers"
     )
-    evidence = Evidence(
-        "largest relative error",
-        worst,
-        worst,
-        worst,
-        count,
-        1.0,
-        "enumeration of all supports and inputs",
-        IDENTITY_ERROR,
-    )
+    largest = Interval.exact(worst, count, "enumeration of all supports and inputs")
+    evidence = Evidence.of("largest relative error", largest, IDENTITY_ERROR)
     return Finding(IDENTITY, verdict, reason, True, (evidence,))
 
 

@@ -201,7 +201,7 @@ def shown(interval: Interval) -> str:
     'at least 3.00'
     """
     if math.isfinite(interval.high) and math.isfinite(interval.estimate):
-        return f"{interval.estimate:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+        return f"{interval:.2f}"
     return f"at least {interval.low:.2f}" if math.isfinite(interval.low) else "unknown"
 
 

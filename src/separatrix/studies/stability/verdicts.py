@@ -169,8 +169,7 @@ def judge_gap(s: StabilitySettings, rows: Rows, network: str) -> Finding:
     )
     met, outside = _edge_words([*finished(first), *finished(last)], s.edge)
     words = (
-        f"the gap goes as d^{growth.estimate:.2g} [{growth.low:.2g}, {growth.high:.2g}] (mean "
-        f"{level:.3g}) at n = {samples}, m = {s.sphere.patch}"
+        f"the gap goes as d^{growth:.2g} (mean {level:.3g}) at n = {samples}, m = {s.sphere.patch}"
     )
     if network == "FCN":
         loss = float(np.mean(values(last, "regression.mse") + values(first, "regression.mse")))
