@@ -15,7 +15,7 @@ from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal.trials import signal_network
 from separatrix.studies.signal_open.settings import SCALES, SIGNED, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import (
-    key_plan,
+    open_plan,
     open_network,
     open_trial,
     simulate_floor,
@@ -190,6 +190,6 @@ def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
 
 def test_local_networks_are_tried_at_the_largest_size_on_the_product():
     s = SCALES["laptop"]
-    assert key_plan(s, OpenCell("product", "LCN", 6)).start == s.product.largest
-    assert key_plan(s, OpenCell("product", "FCN", 6)).start < s.product.largest
+    assert open_plan(s, OpenCell("product", "LCN", 6)).start == s.product.largest
+    assert open_plan(s, OpenCell("product", "FCN", 6)).start < s.product.largest
     assert {key.variant for key in SCALES["full"].wanted()} == set(VARIANTS)

@@ -9,7 +9,7 @@ from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.settings import SCALES, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import (
     SPARSITY,
-    key_plan,
+    open_plan,
     measure_floors,
     measure_open,
     open_trial,
@@ -41,7 +41,7 @@ class SignalOpen(Study[OpenSettings]):
         out: dict[str, Sweep] = {}
         for cell in s.wanted():
             size, name = (
-                int(key_plan(s, cell).start or 2),
+                int(open_plan(s, cell).start or 2),
                 f"{cell.variant}, {cell.network}, k = {cell.patches}",
             )
             out[name] = Sweep(

@@ -389,13 +389,13 @@ def target_of(s: OpenSettings, floor: Floor, variant: str) -> float:
     return floor.risk + (s.product.margin if variant == "product" else s.margin)
 
 
-def key_plan(s: OpenSettings, cell: OpenCell) -> SearchPlan:
+def open_plan(s: OpenSettings, cell: OpenCell) -> SearchPlan:
     """The range and precision of a search, and where it begins: rough multiples of the paper's
     laws, which decide nothing else.
 
     Local networks cannot express the product, so theirs begins at the largest size.
 
-    >>> key_plan(OpenSettings(), OpenCell("product", "CNN", 8)).start
+    >>> open_plan(OpenSettings(), OpenCell("product", "CNN", 8)).start
     2048.0
     """
     k, d, local = cell.patches, s.dimension, cell.variant == "product" and cell.network != "FCN"
@@ -410,17 +410,17 @@ def key_plan(s: OpenSettings, cell: OpenCell) -> SearchPlan:
     )
 
 
-def key_query(s: OpenSettings, cell: OpenCell, target: float, chosen: Choice[float]) -> Query:
+def open_query(s: OpenSettings, cell: OpenCell, target: float, chosen: Choice[float]) -> Query:
     """How a threshold is searched.
 
-    >>> query = key_query(OpenSettings(), OpenCell("uneven", "LCN", 5), 0.1, Choice(1.0, {}))
+    >>> query = open_query(OpenSettings(), OpenCell("uneven", "LCN", 5), 0.1, Choice(1.0, {}))
     >>> query.trial(16, 0).samples
     16
     """
     return Query(
         lambda samples, seed: open_trial(s, cell, chosen.option, samples, seed),
         lambda row: row["risk"] <= target,
-        key_plan(s, cell),
+        open_plan(s, cell),
         seeds_from(s.seed, 1)[0],
     )
 
@@ -449,7 +449,7 @@ def _tunable(s: OpenSettings, cell: OpenCell, target: float) -> Tunable[float]:
     def trial(rate: float, samples: int, seed: int) -> Trial:
         return open_trial(s, cell, rate, samples, seed)
 
-    return Tunable(trial, lambda row: row["risk"] <= target, key_plan(s, cell))
+    return Tunable(trial, lambda row: row["risk"] <= target, open_plan(s, cell))
 
 
 def measure_open(
@@ -459,5 +459,5 @@ def measure_open(
     queries = {}
     for cell in s.wanted():
         target = target_of(s, floors[cell.variant, cell.patches], cell.variant)
-        queries[cell] = key_query(s, cell, target, tuned[cell.variant, cell.network])
+        queries[cell] = open_query(s, cell, target, tuned[cell.variant, cell.network])
     return find_thresholds(lab, queries, "thresholds", s.round)

@@ -149,7 +149,7 @@ def _judge_algorithm(s: OpenSettings, searches: dict[OpenCell, SearchResult], na
         return Finding(claim, "undecided", "the algorithm is not measured at this scale", None)
     outside = s.outside(list(gaps))
     evidence = [
-        Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_beside(s, k))
+        Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_lower_bound(s, k))
         for k, gap in gaps.items()
     ]
     evidence += [
@@ -169,7 +169,7 @@ def _judge_algorithm(s: OpenSettings, searches: dict[OpenCell, SearchResult], na
     )
 
 
-def _beside(s: OpenSettings, patches: int) -> dict[str, float]:
+def _lower_bound(s: OpenSettings, patches: int) -> dict[str, float]:
     return {
         "FCN lower bound (constant 1)": bounds_for("FCN")[0].value(patches, s.dimension, s.noise)
     }
