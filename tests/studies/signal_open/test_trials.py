@@ -15,8 +15,8 @@ from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal.trials import signal_network
 from separatrix.studies.signal_open.settings import SCALES, SIGNED, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import (
-    open_plan,
     open_network,
+    open_plan,
     open_trial,
     simulate_floor,
     variant_task,
@@ -40,9 +40,8 @@ def test_a_variant_has_the_rows_of_the_signal_task(variant):
     task, key = variant_task(variant, 5, 4, 0.3), jax.random.key(3)
     (x, y), _ = padded(task, key)
     plain = task.plain().sample(key, 100)
-    np.testing.assert_allclose(
-        x[:, :5, :4], plain.x, atol=2e-6
-    )  # the same bits; a norm may be summed in another order
+    # The same bits, but a norm may be summed in another order.
+    np.testing.assert_allclose(x[:, :5, :4], plain.x, atol=2e-6)
     assert np.array_equal(y, plain.y)
     assert not np.any(x[:, 5:])
     assert not np.any(x[:, :, 4:])
@@ -152,10 +151,15 @@ def test_the_papers_networks_are_odd_and_the_product_is_even():
 
 def test_the_fcn_starts_as_the_cnn():
     full = open_network("plain", "FCN from CNN", 5, 0.5)
-    params = full.init(jax.random.key(0), (5, 4))
-    small = full.start.init(jax.random.key(0), (5, 4))
     x = jax.random.normal(jax.random.key(1), (30, 5, 4))
-    np.testing.assert_allclose(full.apply(params, x), full.start.apply(small, x), atol=1e-5)
+
+    @jax.jit
+    def started(key):
+        params, small = (network.init(key, (5, 4)) for network in (full, full.start))
+        return params, full.apply(params, x), full.start.apply(small, x)
+
+    params, scores, inner_scores = started(jax.random.key(0))
+    np.testing.assert_allclose(scores, inner_scores, atol=1e-5)
     assert full.parameter_count((5, 4)) == 5 * 20
     norms = np.linalg.norm(params.weights, axis=-1)
     np.testing.assert_allclose(norms, signal_network("FCN", 5, 0.5).initial.scale, rtol=1e-5)
@@ -167,9 +171,8 @@ def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
     do: the sign of a clear signal.
     """
     net = open_network("depth-two", network, 5, 0.5)
-    first, second = (
-        np.zeros(w.shape, np.float32) for w in net.init(jax.random.key(0), (5, 4)).weights
-    )
+    start = jax.jit(lambda key: net.init(key, (5, 4)))(jax.random.key(0))
+    first, second = (np.zeros(weights.shape, np.float32) for weights in start.weights)
     truth = np.eye(4, dtype=np.float32)[1]
     if network == "FCN":
         for unit in range(20):
@@ -177,15 +180,13 @@ def test_two_layers_are_odd_and_contain_what_one_layer_knows(network):
             second[0, unit, 4 * (unit // 4) : 4 * (unit // 4) + 4] = 0.5
     else:
         first[:], second[:] = truth, 0.5
-    params = net.init(jax.random.key(0), (5, 4))._replace(
-        weights=(jnp.asarray(first), jnp.asarray(second))
-    )
+    params, apply = start._replace(weights=(first, second)), jax.jit(net.apply)
     x = np.zeros((5, 5, 4), np.float32)
     x[np.arange(5), np.arange(5)] = truth  # a signal in each patch
     # Layer one: 1 - .25 in each of four filters; layer two: 4 · .5 · .75 - .25; the sum over four
     # units.
-    np.testing.assert_allclose(net.apply(params, jnp.asarray(x)), 4 * (1.5 - 0.25), rtol=1e-5)
-    np.testing.assert_allclose(net.apply(params, jnp.asarray(-x)), -4 * (1.5 - 0.25), rtol=1e-5)
+    np.testing.assert_allclose(apply(params, x), 4 * (1.5 - 0.25), rtol=1e-5)
+    np.testing.assert_allclose(apply(params, -x), -4 * (1.5 - 0.25), rtol=1e-5)
 
 
 def test_local_networks_are_tried_at_the_largest_size_on_the_product():

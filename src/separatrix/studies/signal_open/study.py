@@ -9,9 +9,9 @@ from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.settings import SCALES, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import (
     SPARSITY,
-    open_plan,
     measure_floors,
     measure_open,
+    open_plan,
     open_trial,
     tune_open,
 )
