@@ -110,7 +110,7 @@ def main():
         f"On {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, seed {given.seed}; an undisturbed run took {seconds[HERE]:.1f} s in one process, "
         f"{seconds[WORKERS]:.1f} s with two workers.",
         "A shorter version is among the tests (`tests/chaos`). That a Dask scheduler is killed and restarted, and that a chunk which ends",
-        "three workers is named, is tested in `tests/engine/test_dask.py`.",
+        "three workers is named, is tested in `tests/engine/execute/test_dask.py`.",
         "",
     ]
     print("\n".join(page))

@@ -1,12 +1,8 @@
-"""The laboratory: budgets, interruptions, progress, and worker processes."""
+"""The laboratory: budgets, interruptions, progress, and where sweeps run."""
 
-import math
 import os
 import signal
-import stat
 import sys
-import textwrap
-import time
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +11,8 @@ import pytest
 
 import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, measured, plain_rows, tiny
-from separatrix.engine import Device, find_device, make_plan
+from separatrix.engine import Device, find_device
 from separatrix.engine.execute import local
-from separatrix.engine.execute.local import Workers, worker_environment
 from separatrix.errors import ParameterError, SeparatrixError
 
 
@@ -92,7 +87,7 @@ def test_the_device_of_this_machine_has_a_worker_a_core():
 
 
 class Here(sx.Task):
-    """A task of this test module: a worker can import it, one defined inside a function it cannot."""
+    """A task of this test module, which a worker can import."""
 
     bits: int = sx.static(low=1)
 
@@ -159,89 +154,3 @@ def test_workers_give_the_same_rows_are_kept_between_sweeps_and_end_with_the_lab
     np.testing.assert_allclose(
         measured(plain_rows(here)), measured(plain_rows(first)), atol=1e-5, rtol=0
     )
-
-
-def fake_worker(folder, monkeypatch, body):
-    """Have workers run `body` instead, which sees each `line` it is sent."""
-    script = folder / "worker.py"
-    script.write_text(
-        "import sys, time, os, json\nfor line in sys.stdin:\n"
-        + textwrap.indent(textwrap.dedent(body), "    ")
-    )
-    program = folder / "python"
-    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(local.sys, "executable", str(program))
-
-
-@pytest.mark.parametrize(
-    "body, expected",
-    [
-        ("sys.exit(3)", "a worker process ended unexpectedly"),
-        ("os.kill(os.getpid(), 9)", "a worker process ended unexpectedly"),
-        # Killed in the middle of an answer.
-        (
-            """print('{"rows": [{"trial": "a', end="", flush=True); os._exit(1)""",
-            "a worker process ended unexpectedly",
-        ),
-        (
-            """print(json.dumps({"error": "one trial alone does not fit", "tally": {}}), flush=True)""",
-            "one trial alone does not fit",
-        ),
-    ],
-)
-def test_a_worker_that_fails_is_one_sentence_and_not_a_hang(tmp_path, monkeypatch, body, expected):
-    fake_worker(tmp_path, monkeypatch, body)
-    begin = time.monotonic()
-    with sx.Lab(tmp_path / "out", workers=2) as lab:
-        with pytest.raises(SeparatrixError, match=expected):
-            lab.run(tiny(seeds=6))
-        assert lab._workers is None
-        assert not lab.complete
-    assert time.monotonic() - begin < 60  # a hang, not a speed
-
-
-def test_one_worker_that_dies_ends_the_others(tmp_path, monkeypatch):
-    fake_worker(
-        tmp_path,
-        monkeypatch,
-        "os._exit(1) if os.environ['SEPARATRIX_WORKER'] == '1' else time.sleep(600)",
-    )
-    with Workers(2) as workers:
-        # Two programs: a worker is given no program that the other one has.
-        source = workers.run(make_plan(tiny(samples=[12, 3000], seeds=6), Device("cpu", workers=2)))
-        with pytest.raises(SeparatrixError, match="ended unexpectedly"):
-            next(iter(source))
-        assert workers._processes == []
-
-
-def test_workers_past_their_time_finish_one_chunk_and_are_not_waited_for_with_the_next(
-    tmp_path, monkeypatch
-):
-    answer = """print(json.dumps({"rows": [], "tally": {}}), flush=True)"""
-    fake_worker(
-        tmp_path, monkeypatch, f"time.sleep(0.2)\n{answer}\nnext(sys.stdin)\ntime.sleep(600)"
-    )
-    plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
-    assert len(plan.chunks) == 3
-    with Workers(1) as workers:
-        assert len(list(workers.run(plan, until=0.0))) == 1
-        assert workers._processes == []
-
-
-@pytest.mark.parametrize("end", [1e300, math.inf])
-def test_workers_with_all_the_time_in_the_world_finish(tmp_path, monkeypatch, end):
-    fake_worker(
-        tmp_path, monkeypatch, """print(json.dumps({"rows": [], "tally": {}}), flush=True)"""
-    )
-    plan = make_plan(tiny(seeds=3), Device("cpu", workers=100))
-    with Workers(1) as workers:
-        assert len(list(workers.run(plan, end))) == 3
-
-
-def test_a_worker_has_one_thread_and_keeps_the_users_flags():
-    made = worker_environment({"XLA_FLAGS": "--xla_dump_to=x", "HOME": "h"})
-    assert made["XLA_FLAGS"].startswith("--xla_dump_to=x ")
-    assert made["HOME"] == "h"
-    assert made["OMP_NUM_THREADS"] == made["OPENBLAS_NUM_THREADS"] == "1"
-    assert "HOME" not in worker_environment({})

@@ -1,4 +1,4 @@
-"""Programs: compiled once per structure, and the same row for the same trial whatever its company."""
+"""Programs: one for many trials, the same rows in every company."""
 
 import math
 
@@ -10,7 +10,7 @@ import separatrix as sx
 from running import TASK, measured, plain_rows, tiny
 from separatrix.engine import Device, Programs, Rounding, frame_of, make_plan, policy, programs
 from separatrix.engine.execute.executor import InProcess
-from separatrix.errors import SeparatrixError
+from separatrix.engine.programs import Program
 from separatrix.networks import convolutions
 
 ROUNDING = Device("cpu").rounding
@@ -140,43 +140,6 @@ def test_one_padded_program_serves_task_sizes(programs, platform):
     assert len({row["loss"] for row in rows}) == 6
 
 
-def test_a_batch_on_a_gpu_that_does_not_fit_is_halved_until_it_does():
-    sweep = tiny(seeds=5)
-    plan = make_plan(sweep, Device("gpu"))
-    assert plan.chunks[0].batch >= 5
-    tried = []
-
-    class Small(Programs):
-        def run(self, trials, frame, batch=1):
-            tried.append(batch)
-            if batch > 2:
-                raise jax.errors.JaxRuntimeError(
-                    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes."
-                )
-            return [{"trial": trial.identity} for trial in trials]
-
-    (done,) = InProcess(Small()).run(plan)
-    assert [row["trial"] for row in done.rows] == [trial.identity for trial in sweep]
-    assert tried == [64, 32, 16, 8, 4, 2]
-
-
-@pytest.mark.parametrize(
-    "message, sentence",
-    [
-        ("RESOURCE_EXHAUSTED: Out of memory", "one trial alone does not fit"),
-        ("INTERNAL: the device is gone\nmore", "the device failed: INTERNAL"),
-    ],
-)
-def test_a_device_that_fails_is_one_sentence(message, sentence):
-    class Broken(Programs):
-        def run(self, trials, frame, batch=1):
-            raise jax.errors.JaxRuntimeError(message)
-
-    with pytest.raises(SeparatrixError, match=sentence) as caught:
-        list(InProcess(Broken()).run(make_plan(tiny(), Device("gpu"))))
-    assert "\n" not in str(caught.value)
-
-
 def test_statuses_are_told_apart(programs):
     def status(**learner):
         row = run(
@@ -236,3 +199,22 @@ def test_a_heavy_trial_alone_has_a_convolution_of_its_own(monkeypatch):
         called.clear()
         programs._compile(trial, trial, batch)
         assert bool(called) == wanted
+
+
+def test_a_program_is_made_once_and_one_that_failed_is_tried_again(monkeypatch):
+    trial, programs = tiny().trials[0], Programs()
+    calls = []
+
+    def compile_it(*given):
+        calls.append(given)
+        if len(calls) == 1:
+            raise ValueError("no")
+        return made
+
+    made = Program(print, kernels=False)
+    monkeypatch.setattr("separatrix.engine.programs._compile", compile_it)
+    with pytest.raises(ValueError, match="no"):
+        programs.have(trial, trial)
+    assert [programs.have(trial, trial).programs for _ in range(2)] == [1, 0]
+    assert programs._program(trial, trial, 1) is made
+    assert (len(calls), programs.tally.programs) == (2, 0)  # `have` has said what it cost

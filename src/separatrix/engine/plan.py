@@ -69,6 +69,12 @@ class Chunk:
       frame: the trial whose sizes the program is compiled for.
       batch: how many trials one call of the program runs.
       cost: the work of one trial.
+
+    >>> import separatrix as sx
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=100)
+    >>> [len(chunk.trials) for chunk in make_plan(sweep, Device("cpu", workers=2)).chunks]
+    [50, 50]
     """
 
     program: str

@@ -61,8 +61,8 @@ BATCH_TRIALS = 64  # one size, so that the rounds of a growing sweep need the sa
 # Operations. Batches of heavier trials are not filled up with copies, which would cost more than a
 # program of another size.
 HEAVY_TRIAL = 1e12
-# Operations and steps. Batches of trials that are heavier and longer are filled up to a power of two
-# only.
+# Operations and steps. Batches of trials that are heavier and longer are filled up to a power of
+# two only.
 MEDIUM_TRIAL = 1e11
 MANY_STEPS = 3000
 # Operations per trial (seconds of a large GPU), and per step. A trial longer than LONG_TRIAL shares
@@ -83,9 +83,9 @@ IN_PROCESS_SWEEP = 1e10
 COMPILER_OPTIONS: dict[str, dict[str, Any]] = {}
 # Operations per call below which a program spends longer in the compiler than in running, and the
 # options that compile it faster. On a CPU, XLA's older loops compile in 0.6 to 0.8 of the time and
-# run up to a third slower. On a GPU, XLA times several implementations of each product on the device
-# itself, which programs that compile side by side disturb: 15 programs together took 161 s, and 26 s
-# without those trials. The library's products lose less by that than Triton's.
+# run up to a third slower. On a GPU, XLA times several implementations of each product on the
+# device itself, which programs that compile at the same time disturb: 15 programs together took
+# 161 s, and 26 s without that tuning. The library's products lose less by that than Triton's.
 LIGHT_PROGRAM = {"cpu": 2e9, "gpu": 1e15}
 LIGHT_PROGRAM_OPTIONS: dict[str, dict[str, Any]] = {
     "cpu": {"xla_cpu_use_fusion_emitters": False},

@@ -1,4 +1,4 @@
-"""Programs: compiled trials. Compiled once per structure, kept, counted."""
+"""Programs: trials compiled once per structure, kept for the next chunk, and counted."""
 
 import concurrent.futures
 import dataclasses
@@ -20,14 +20,22 @@ from separatrix.files import cache_folder
 from separatrix.learners import Status
 from separatrix.networks.kernels import lowering
 
-# Tracing holds the interpreter's lock: one program at a time, so that the first is ready while the
-# others are traced, not all at the end.
+# Tracing holds the interpreter's lock anyway. One program at a time is traced, so that the first is
+# ready while the others are traced, and not all at the end.
 TRACING = threading.Lock()
 
 
 @dataclasses.dataclass
 class RunTally:
-    """What compiling and running cost so far.
+    """What compiling and running has cost.
+
+    Args:
+      programs: programs compiled.
+      trials: trials run.
+      compile_seconds: seconds of waiting for programs; several threads compile at once, so that
+        this is less than the sum of their times.
+      run_seconds: seconds in which programs ran.
+      kernels: programs with kernels of ours (`separatrix.networks.kernels`) that ran.
 
     >>> RunTally(programs=1).add(RunTally(programs=2)).programs
     3
@@ -35,22 +43,22 @@ class RunTally:
 
     programs: int = 0
     trials: int = 0
-    compile_seconds: float = (
-        0.0  # waiting for programs; on several threads less than the sum of their times
-    )
+    compile_seconds: float = 0.0
     run_seconds: float = 0.0
-    kernels: int = 0  # programs with kernels (`separatrix.networks.kernels`) that were run
+    kernels: int = 0
 
     def add(self, other: "RunTally") -> "RunTally":
-        """Both together."""
+        """The sum of both."""
         return RunTally(
             *(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other)))
         )
 
 
 def use_compilation_cache() -> str | None:
-    """Keep compiled programs between runs (in SEPARATRIX_CACHE or the user's cache folder); None
-    where that is not possible.
+    """Keep compiled programs between runs, in the cache folder.
+
+    Returns:
+      The folder; None where it cannot be made, and nothing is kept.
 
     >>> use_compilation_cache() is None or use_compilation_cache().endswith("xla")
     True
@@ -67,26 +75,22 @@ def use_compilation_cache() -> str | None:
 
 
 class Program(NamedTuple):
-    """A compiled program, and whether it has kernels of ours.
-
-    >>> Program(abs, kernels=False)(-1)
-    1
-    """
+    """A compiled program, and whether it has kernels of ours."""
 
     call: Any
     kernels: bool
 
-    def __call__(self, *given: Any) -> Any:
-        return self.call(*given)
+    def __call__(self, *inputs: Any) -> Any:
+        return self.call(*inputs)
 
 
 class Programs:
-    """Runs chunks of trials that share a frame: one at a time (CPU), or `batch` of them at once
-    (GPU).
+    """Compiles and runs trials that share a frame: one at a time on a CPU, a batch on a GPU.
 
     >>> import separatrix as sx
     >>> programs = Programs()
-    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8)
     >>> rows = programs.run([trial, trial.replace(seed=1)], frame=trial)
     >>> len(rows), programs.tally.programs
     (2, 1)
@@ -99,18 +103,25 @@ class Programs:
         self._with_kernels: set[tuple[str, int]] = set()
 
     def run(self, trials: list[Trial], frame: Trial, batch: int = 1) -> list[dict[str, Any]]:
-        """One row per trial.
+        """Run trials, compiling their program first if needed.
 
-        Trials that do not fill the last batch are topped up with copies, which are dropped.
+        Args:
+          trials: trials that share a program.
+          frame: the trial whose sizes the program is compiled for.
+          batch: how many trials one call runs. The last batch is filled up with copies, whose
+            rows are dropped.
+
+        Returns:
+          One row per trial.
         """
         rows: list[dict[str, Any]] = []
         for start in range(0, len(trials), batch):
             part = trials[start : start + batch]
-            given = _given(part + [part[-1]] * (batch - len(part)), batch)
+            inputs = _inputs(part + [part[-1]] * (batch - len(part)), batch)
             program = self._program(part[0], frame, batch)
             arrays = {name: self._place(array) for name, array in part[0].task.arrays().items()}
             begin = time.perf_counter()
-            out = jax.device_get(program(*given, arrays))
+            out = jax.device_get(program(*inputs, arrays))
             seconds = time.perf_counter() - begin
             self.tally.run_seconds += seconds
             self.tally.trials += len(part)
@@ -120,14 +131,18 @@ class Programs:
         return rows
 
     def prepare(self, wanted: Iterable[tuple[Trial, Trial, int]], threads: int) -> None:
-        """Begin to compile the programs of (trial, frame, batch) on `threads` threads; `run` waits
-        for the one it needs.
+        """Begin to compile programs in the background; `run` waits for the one that it needs.
 
-        Compiling leaves the interpreter's lock alone, so that programs for a GPU, about five
-        seconds each, are made side by side.
+        Compiling does not hold the interpreter's lock, so that several programs for a GPU, about
+        five seconds each, compile at once.
+
+        Args:
+          wanted: a trial, its frame and the batch size of each program.
+          threads: how many programs compile at once.
 
         >>> import separatrix as sx
-        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+        >>> learner = sx.Learner(rate=1.0, steps=5)
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8)
         >>> programs = Programs()
         >>> programs.prepare([(trial, trial, 1), (trial, trial, 2)], threads=2)
         >>> len(programs.run([trial], trial)), programs.tally.programs
@@ -136,19 +151,22 @@ class Programs:
         missing = {
             (structure(frame), batch): (trial, frame, batch) for trial, frame, batch in wanted
         }
-        missing = {key: each for key, each in missing.items() if key not in self._compiled}
         pool = concurrent.futures.ThreadPoolExecutor(max(1, threads), "compile")
         for key, (trial, frame, batch) in missing.items():
+            if key in self._compiled:
+                continue
             self._compiled[key] = pool.submit(_compile, trial, frame, batch)
             self.tally.programs += 1
         pool.shutdown(wait=False)
 
     def have(self, trial: Trial, frame: Trial, batch: int = 1) -> RunTally:
-        """Compile a program in this thread, unless it is there; what that cost. `run`, in another
-        thread, waits for it if it must.
+        """Compile a program in this thread, unless it is compiled; returns what that cost.
+
+        `run`, in another thread, waits for it if it needs it.
 
         >>> import separatrix as sx
-        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8)
+        >>> learner = sx.Learner(rate=1.0, steps=5)
+        >>> trial = sx.Trial(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8)
         >>> programs = Programs()
         >>> programs.have(trial, trial).programs, programs.have(trial, trial).programs
         (1, 0)
@@ -173,7 +191,7 @@ class Programs:
 
     def _place(self, array: np.ndarray) -> Any:
         """A task's stored array on the device: one copy for all programs and chunks."""
-        key = id(array)  # the array is held, so that its address stays its own
+        key = id(array)  # the array is held below, so that no other gets its address
         if key not in self._placed:
             self._placed[key] = (array, jax.device_put(np.asarray(array)))
         return self._placed[key][1]
@@ -194,12 +212,12 @@ class Programs:
 
 
 def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
-    """The program that runs `batch` trials of the structure of `trial` in arrays of the sizes of
+    """The program that runs `batch` trials of the structure of `trial`, with array sizes of
     `frame`.
     """
     shape = jax.tree.structure(trial.replace(seed=0))
 
-    def whole(leaves: Any, words: Any, arrays: Any) -> Any:
+    def run_one(leaves: Any, words: Any, arrays: Any) -> Any:
         # Precision is pinned: left alone, a GPU would use TF32 for float32 products.
         with jax.default_matmul_precision(
             {"float32": "float32", "tf32": "tensorfloat32"}[frame.precision]
@@ -212,11 +230,11 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
         name: jax.ShapeDtypeStruct(array.shape, array.dtype)
         for name, array in trial.task.arrays().items()
     }
-    program = whole if batch == 1 else jax.vmap(whole, in_axes=(0, 0, None))
+    program = run_one if batch == 1 else jax.vmap(run_one, in_axes=(0, 0, None))
     operations = cost_of(frame).flops * batch
 
-    def made(kernels: bool) -> Program:
-        # The library's convolutions are slow where it does not try the ways to write them.
+    def build(kernels: bool) -> Program:
+        # The library's convolutions are slow in light programs, where XLA does not tune them.
         with (
             TRACING,
             lowering(
@@ -225,18 +243,17 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
                 single=batch == 1 and not _is_light(operations),
             ) as choice,
         ):
-            # A function of its own, or JAX would remember how it was traced before.
-            lowered = jax.jit(lambda *given: program(*given)).lower(
-                *_given([trial] * batch, batch), arrays
-            )
+            # A new function each time, or JAX would reuse what it traced before.
+            inputs = _inputs([trial] * batch, batch)
+            lowered = jax.jit(lambda *args: program(*args)).lower(*inputs, arrays)
         return Program(compiled(lowered, operations), bool(choice.used))
 
     if not _has_kernels(operations, policy.KERNELS):
-        return made(kernels=False)
+        return build(kernels=False)
     try:
-        return made(kernels=True)
-    except Exception as error:  # whatever it is, it comes again where kernels are not to blame
-        without = made(kernels=False)
+        return build(kernels=True)
+    except Exception as error:  # any other cause fails again below
+        without = build(kernels=False)
         reason = " ".join(str(error).split())[:200]
         warnings.warn(
             f"a program was made without kernels, which did not compile: {reason}", stacklevel=2
@@ -245,8 +262,8 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
 
 
 def _has_kernels(operations: float, least: dict[str, float]) -> bool:
-    """Whether a program of so many operations a call asks for kernels; they are written for
-    NVIDIA's devices.
+    """Whether a program of so many operations per call asks for our kernels, which are for NVIDIA's
+    devices.
     """
     backend = jax.default_backend()
     return operations >= least.get(backend, math.inf) and (
@@ -255,8 +272,7 @@ def _has_kernels(operations: float, least: dict[str, float]) -> bool:
 
 
 def compiled(lowered: Any, operations: float) -> Any:
-    """A lowered function compiled with the options of this kind of device for so many operations a
-    call.
+    """Compile a lowered function with the options for so many operations per call on this device.
 
     >>> compiled(jax.jit(lambda x: x + 1).lower(1.0), operations=1.0)(2.0).item()
     3.0
@@ -267,7 +283,7 @@ def compiled(lowered: Any, operations: float) -> Any:
     except jax.errors.JaxRuntimeError as error:
         if not options or "No such compile option" not in str(error):
             raise
-        return lowered.compile()  # options come and go with XLA's versions
+        return lowered.compile()  # this version of XLA has other options
 
 
 def _options(backend: str, operations: float) -> dict[str, Any]:
@@ -281,8 +297,8 @@ def _is_light(operations: float, backend: str | None = None) -> bool:
     return operations < policy.LIGHT_PROGRAM.get(backend or jax.default_backend(), 0.0)
 
 
-def _given(trials: list[Trial], batch: int) -> tuple[Any, Any]:
-    """What a program takes: the trials' numbers and the words of their random streams."""
+def _inputs(trials: list[Trial], batch: int) -> tuple[Any, Any]:
+    """The inputs of a program: the trials' numbers and the words of their random streams."""
     leaves = [_leaves(trial) for trial in trials]
     words = [trial.root() for trial in trials]
     if batch == 1:

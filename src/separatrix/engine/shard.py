@@ -1,4 +1,4 @@
-"""Shards: a share of every sweep, for job arrays whose jobs meet nowhere but in the ledger."""
+"""Shards: a share of every sweep, for job arrays whose jobs share nothing but the ledger."""
 
 import dataclasses
 import re
@@ -10,11 +10,17 @@ from separatrix.errors import SeparatrixError, check_integer
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-    """Share `number` of `count`: the trials whose identity, as a number, leaves that rest. Every
-    trial belongs to one share.
+    """One share of every sweep: the trials whose identity, divided by `count`, leaves a remainder.
+
+    Every trial belongs to exactly one share.
+
+    Args:
+      number: which share, from 1.
+      count: how many there are.
 
     >>> import separatrix as sx
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), sx.Learner(rate=1.0, steps=5), samples=8, seeds=10)
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=10)
     >>> sum(len(Shard(number, 3).of(sweep)) for number in (1, 2, 3))
     10
     """
@@ -28,7 +34,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """A shard from its text, such as 2/8.
+        """Read a shard from text such as 2/8.
 
         >>> Shard.parse("2/8")
         Shard(number=2, count=8)
@@ -53,7 +59,7 @@ class Shard:
 
 
 class ShardWaits(SeparatrixError):
-    """A shard has done its share of a sweep, and what follows needs the others'.
+    """A shard has done its share of a sweep, and the rest of the study needs the other shares.
 
     >>> str(ShardWaits(Shard(2, 8), 30))
     'shard 2/8 has done its share; 30 trials of other shards are missing'

@@ -1,11 +1,11 @@
-"""A Dask cluster of this machine for one run: a scheduler and some workers, reachable from this
-machine only.
+"""A Dask cluster of this machine for one run: a scheduler and some workers that only this machine
+can reach.
 
     python -m separatrix.engine.execute.embedded WORKERS [PORT]
 
-prints the scheduler's address and serves until its standard input closes — that is, also when the
-driver is killed. It is a process of its own, so that Ctrl-C is the driver's to handle and a script
-needs no `if __name__ == "__main__"`.
+prints the scheduler's address and serves until its standard input closes, so also when the driver
+is killed. It is a separate process, so that the driver handles Ctrl-C and scripts need no
+`if __name__ == "__main__"`.
 """
 
 import asyncio

@@ -1,12 +1,12 @@
-"""A worker process: reads chunks as JSON lines from its standard input, answers with rows on its
+"""A worker process: it reads chunks as JSON lines from standard input and answers with rows on
 standard output.
 
-A line may also ask it to `prepare` a program that will be wanted. That is done beside the chunks,
-which wait for it only where they need that very program.
+A line may also ask it to `prepare` a program that will be needed. It compiles that program beside
+the chunks, which wait only if they need it.
 
-It holds one core: XLA's own threads are off, so that workers do not fight for cores and a trial's
-arithmetic does not depend on how many cores there are. It ends when its standard input closes —
-that is, also when the driver is killed.
+A worker uses one core. XLA's own threads are off, so that workers do not compete for cores and a
+trial's arithmetic does not depend on the number of cores. A worker ends when its standard input
+closes, so also when the driver is killed.
 """
 
 import contextlib
@@ -27,8 +27,7 @@ def use_one_core() -> None:
 
 def main() -> None:
     """Serve chunks until standard input closes."""
-    # Answers go to a private copy of standard output; whatever a library prints goes to standard
-    # error.
+    # Answers go to a private copy of standard output. What a library prints goes to standard error.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -40,7 +39,7 @@ def main() -> None:
             with ready:
                 lines.append(line)
                 ready.notify()
-        os._exit(0)  # the driver is gone: what is in flight is lost, what was answered is kept
+        os._exit(0)  # the driver is gone
 
     threading.Thread(target=listen, daemon=True).start()
 
@@ -52,20 +51,19 @@ def main() -> None:
 
     use_compilation_cache()
     programs = Programs()
-    speaking = threading.Lock()
+    writing = threading.Lock()
 
-    def say(answer: dict[str, Any]) -> None:
-        with speaking:
+    def send(answer: dict[str, Any]) -> None:
+        with writing:
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
 
     def prepare(message: dict[str, Any]) -> None:
         cost = RunTally()
-        with contextlib.suppress(
-            Exception
-        ):  # the chunk that needs this program will fail as well, and say why
+        # A chunk that needs this program will fail as well, and say why.
+        with contextlib.suppress(Exception):
             cost = programs.have(from_message(message["prepare"]), from_message(message["frame"]))
-        say({"prepared": vars(cost)})
+        send({"prepared": vars(cost)})
 
     while True:
         with ready:
@@ -79,15 +77,14 @@ def main() -> None:
         programs.tally = RunTally()
         answer: dict[str, Any]
         try:
-            trials = [from_message(each) for each in message["trials"]]
+            trials = [from_message(trial) for trial in message["trials"]]
             answer = {"rows": programs.run(trials, from_message(message["frame"]))}
         except SeparatrixError as error:
             answer = {"error": str(error)}
         except Exception as error:
-            answer = {
-                "error": f"a worker failed with {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            }
-        say(answer | {"tally": vars(programs.tally)})
+            first_line = next(iter(str(error).splitlines()), "")
+            answer = {"error": f"a worker failed with {type(error).__name__}: {first_line}"}
+        send(answer | {"tally": vars(programs.tally)})
 
 
 if __name__ == "__main__":

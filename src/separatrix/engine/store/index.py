@@ -1,5 +1,5 @@
-"""Where each finished trial lies: a sorted array instead of a dictionary, since a ledger may hold
-ten million of them.
+"""Where each finished trial is: a sorted array instead of a dictionary, since a ledger may hold ten
+million trials.
 """
 
 import dataclasses
@@ -13,11 +13,7 @@ from separatrix.engine.store.parts import Keys, Part
 
 
 class Places(NamedTuple):
-    """Where trials lie: the number of the part, -1 for a trial that is nowhere, and the row in it.
-
-    >>> Places(np.array([-1]), np.array([0])).part.tolist()
-    [-1]
-    """
+    """Where trials are: the number of the part (-1 for a missing trial), and the row in it."""
 
     part: Int[np.ndarray, " trials"]
     row: Int[np.ndarray, " trials"]
@@ -25,8 +21,9 @@ class Places(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """The trials of some parts, in the order of their keys; of trials that lie in several parts the
-    first counts.
+    """The trials of some parts, in the order of their keys.
+
+    Of a trial that is in several parts, the first counts.
 
     >>> from pathlib import Path
     >>> from separatrix.engine.store.parts import key_of
@@ -45,8 +42,8 @@ class Index:
         """Sort the keys of parts."""
         parts = tuple(parts)
         keys = np.concatenate([np.zeros((0, 2), np.uint64), *(part.keys for part in parts)])
-        # Sorting numbers is seven times as fast as sorting places by them. Keys are hashes: few
-        # share the bits that are left.
+        # Sorting numbers is seven times as fast as sorting places by them, so the place is written
+        # into the lower bits of the key. Keys are hashes: few share the upper bits.
         order = np.sort(keys[:, 0] & ~_places(len(keys)) | np.arange(len(keys), dtype=np.uint64))
         return cls(parts, keys, order, np.cumsum([0, *(part.rows for part in parts)]))
 
@@ -54,15 +51,15 @@ class Index:
         return len(self.keys)
 
     def find(self, keys: Keys) -> Places:
-        """Where the trials with these keys lie."""
+        """Where the trials with these keys are."""
         if not len(self):
             return Places(np.full(len(keys), -1), np.zeros(len(keys), np.int64))
         low = _places(len(self))
         upper = keys[:, 0] & ~low
         spot = np.searchsorted(self.order, upper)
         at = np.full(len(keys), -1)
-        # Trials with the same upper bits are next to each other, copies of one in the order of the
-        # parts: look on until it is found.
+        # Trials with the same upper bits are next to each other, and copies of a trial are in the
+        # order of the parts: compare one after another.
         left = np.arange(len(keys))
         while len(left):
             left = left[spot[left] < len(self)]
@@ -92,9 +89,10 @@ def _places(count: int) -> np.uint64:
 
 
 def groups_of(places: Places, parts: Sequence[Part]) -> dict[int, Int[np.ndarray, " some"]]:
-    """For each part, by its number, which of the places lie in it.
+    """For each part, by its number, which of the places are in it.
 
-    >>> {part: some.tolist() for part, some in groups_of(Places(np.array([1, 0, 1]), np.zeros(3, int)), [None, None]).items()}
+    >>> groups = groups_of(Places(np.array([1, 0, 1]), np.zeros(3, int)), [None, None])
+    >>> {part: which.tolist() for part, which in groups.items()}
     {0: [1], 1: [0, 2]}
     """
     order = np.argsort(places.part, kind="stable")

@@ -1,5 +1,5 @@
-"""Parts of the ledger: one Parquet file each, whole or absent, with checksums over everything that
-can be read from it.
+"""Parts of the ledger: one Parquet file each, complete or absent, with checksums over everything
+that is read from it.
 """
 
 import dataclasses
@@ -29,32 +29,38 @@ Keys = UInt64[np.ndarray, "rows 2"]
 
 
 class DamagedPart(SeparatrixError):
-    """A part that cannot be read.
+    """A part of the ledger that cannot be read.
+
+    Args:
+      file: the part.
 
     >>> str(DamagedPart(Path("part-0.parquet")))
-    'the ledger part part-0.parquet is damaged; run the study again to compute its trials anew'
+    'the ledger part part-0.parquet is damaged; run the study again to repeat its trials'
     """
 
     def __init__(self, file: Path):
         super().__init__(
-            f"the ledger part {file.name} is damaged; run the study again to compute its trials anew"
+            f"the ledger part {file.name} is damaged; run the study again to repeat its trials"
         )
         self.file = file
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What is known of a part without reading its rows: where each row group begins and the keys of
-    its trials.
+    """What is known of a part without reading its rows.
 
-    >>> Part(Path("part-0.parquet"), "", 0, (0,), np.zeros((0, 2), np.uint64)).rows
-    0
+    Args:
+      file: the Parquet file.
+      columns: the digest of its columns' names and types.
+      bytes: its size.
+      starts: the first row of each row group, and the number of rows.
+      keys: the keys of its trials.
     """
 
     file: Path
-    columns: str  # the digest of its columns' names and types
+    columns: str
     bytes: int
-    starts: tuple[int, ...]  # the first row of each row group, and the number of rows
+    starts: tuple[int, ...]
     keys: Keys
 
     @property
@@ -64,7 +70,7 @@ class Part:
 
 
 def part_name(trials: Iterable[str]) -> str:
-    """The name of the part that holds these trials, in whatever order.
+    """The name of the part that holds these trials, in any order.
 
     >>> part_name(["b", "a"]) == part_name(["a", "b"])
     True
@@ -92,7 +98,7 @@ def _keys_of_column(column: pa.ChunkedArray) -> Keys:
     for chunk in column.chunks:
         _, ends, letters = chunk.buffers()
         if chunk.null_count or len(chunk) == 0 or letters is None:
-            out.append(key_of([str(each) for each in chunk.to_pylist()]))
+            out.append(key_of([str(trial) for trial in chunk.to_pylist()]))
             continue
         bounds = np.frombuffer(ends, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
         values = None
@@ -122,7 +128,15 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def write_part(folder: Path, table: pa.Table, written: float | None = None) -> Path:
-    """Write rows as one part, dated `written` if that is given.
+    """Write rows as one part.
+
+    Args:
+      folder: the folder of parts.
+      table: the rows; the column `trial` has identities.
+      written: the time of the file, in seconds since 1970; now by default.
+
+    Returns:
+      The file.
 
     >>> import tempfile
     >>> file = write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32]}))
@@ -148,7 +162,7 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
     return path
 
 
-def _opened(file: Path) -> pq.ParquetFile:
+def _open_part(file: Path) -> pq.ParquetFile:
     reader = pq.ParquetFile(file, page_checksum_verification=True, memory_map=False)
     about = reader.schema_arrow.metadata or {}
     if about.get(b"separatrix") != FORMAT.encode():
@@ -166,15 +180,18 @@ def _opened(file: Path) -> pq.ParquetFile:
 
 
 def scan_part(file: Path) -> Part:
-    """Which trials a part holds. Raises `DamagedPart`, or FileNotFoundError where another process
-    has packed it away.
+    """Read which trials a part holds.
+
+    Raises:
+      DamagedPart: if a checksum is wrong.
+      FileNotFoundError: if another process has merged the part into another.
 
     >>> scan_part(Path("part-0.parquet"))
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
     try:
-        reader = _opened(file)
+        reader = _open_part(file)
         trials = reader.read(columns=["trial"], use_threads=False)["trial"]
         about = reader.schema_arrow.metadata or {}
         stated = about.get(b"rows")
@@ -183,7 +200,7 @@ def scan_part(file: Path) -> Part:
         ):
             raise DamagedPart(file)
         if (stated is None or len(trials) <= policy.NAMED_ROWS) and file.name != part_name(
-            str(each) for each in trials.to_pylist()
+            str(trial) for trial in trials.to_pylist()
         ):
             raise DamagedPart(file)
         meta = reader.metadata
@@ -204,18 +221,21 @@ def scan_part(file: Path) -> Part:
 
 
 def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Table]:
-    """Row groups of a part, all of them if none are named; `DamagedPart` where a checksum is wrong.
+    """Read row groups of a part; all by default.
 
-    FileNotFoundError where another process has packed the part away or written it anew: then it
-    must be scanned again.
+    Raises:
+      DamagedPart: if a checksum is wrong.
+      FileNotFoundError: if another process has merged the part into another, or written it again;
+        then it must be scanned again.
 
     >>> import tempfile
-    >>> part = scan_part(write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32], "risk": [0.5]})))
+    >>> table = pa.table({"trial": ["a" * 32], "risk": [0.5]})
+    >>> part = scan_part(write_part(Path(tempfile.mkdtemp()), table))
     >>> read_groups(part)[0]["risk"].to_pylist()
     [0.5]
     """
     try:
-        reader = _opened(part.file)
+        reader = _open_part(part.file)
         wanted = range(len(part.starts) - 1) if groups is None else groups
         tables = [reader.read_row_group(group).replace_schema_metadata() for group in wanted]
         for group, table in zip(wanted, tables):
@@ -224,7 +244,7 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
                 raise DamagedPart(part.file)
             if not np.array_equal(_keys_of_column(table["trial"]), part.keys[begin:end]):
                 raise FileNotFoundError(
-                    f"{part.file.name} was written anew, with its trials in another order"
+                    f"{part.file.name} was written again, with its trials in another order"
                 )
         return tables or [reader.schema_arrow.empty_table().replace_schema_metadata()]
     except FileNotFoundError:
@@ -234,9 +254,10 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
 
 
 def group_of(part: Part, rows: Int[np.ndarray, " wanted"]) -> Int[np.ndarray, " wanted"]:
-    """The row groups in which rows lie.
+    """The row group of each row.
 
-    >>> group_of(Part(Path("p"), "", 0, (0, 2, 5), np.zeros((5, 2), np.uint64)), np.array([1, 2, 4])).tolist()
+    >>> part = Part(Path("p"), "", 0, (0, 2, 5), np.zeros((5, 2), np.uint64))
+    >>> group_of(part, np.array([1, 2, 4])).tolist()
     [0, 1, 1]
     """
     return np.searchsorted(np.asarray(part.starts), rows, side="right") - 1

@@ -1,16 +1,12 @@
-"""Running on a Dask cluster: the same rows as on this machine, whatever happens to workers and
-schedulers meanwhile.
-"""
+"""A Dask cluster gives the same rows as this machine, whatever happens to workers and schedulers."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
-import time
 
 import jax
 import psutil
@@ -24,12 +20,9 @@ from separatrix.engine import (
     DaskRunner,
     Device,
     Ledger,
-    Programs,
-    make_plan,
     policy,
 )
 from separatrix.engine.execute import dask as cluster
-from separatrix.engine.execute import wire
 from separatrix.engine.execute.dask import ChunkQueue
 from separatrix.engine.execute.local import worker_environment
 from separatrix.errors import ParameterError, SeparatrixError
@@ -117,90 +110,7 @@ def small_chunks(lab, workers=40):
     return lab
 
 
-# Text and bytes
-
-
-def test_a_chunk_is_text_and_its_rows_are_bytes(programs):
-    (chunk,) = make_plan(tiny(seeds=3), Device("cpu")).chunks
-    text = wire.to_text(chunk, "cpu")
-    assert isinstance(text, str)
-    data = wire.answer(text)
-    assert isinstance(data, bytes)
-    finished = wire.from_bytes(data)
-    here = programs.run(list(chunk.trials), chunk.frame)
-    assert [row.keys() for row in finished.rows] == [row.keys() for row in here]
-    assert [row["trial"] for row in finished.rows] == [trial.identity for trial in chunk.trials]
-    assert finished.tally.trials == 3
-
-
-def test_cells_of_every_kind_survive_the_way():
-    rows = [
-        {
-            "trial": "a",
-            "n": None,
-            "x": float("inf"),
-            "list": [0.1, 1e-300],
-            "flag": True,
-            "k": 2**62,
-        },
-        {"trial": "b", "x": -0.0, "list": []},
-    ]
-    back = wire.from_bytes(wire._to_bytes(rows, tally=json.dumps(vars(sx.engine.RunTally())))).rows
-    assert back == [{"flag": None, "k": None, "n": None} | row for row in rows]
-    assert str(back[1]["x"]) == "-0.0"
-
-
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        (
-            {"versions": {"separatrix": "0.0.0"}},
-            r"a worker has separatrix .*, this process 0\.0\.0; install the same versions on both",
-        ),
-        ({"platform": "gpu"}, "a worker computes on cpu, others on gpu; use workers of one kind"),
-        (
-            {"folder": "/no/such/folder"},
-            "a worker does not see the folder /no/such/folder; without a shared folder use --ledger driver",
-        ),
-        ({"frame": None}, "a worker failed with TypeError"),
-        (
-            {"trials": [{"class": "no_such_module:Task", "fields": {}}]},
-            "a worker failed with ModuleNotFoundError: No module named 'no_such_module'",
-        ),
-    ],
-)
-def test_what_goes_wrong_on_a_worker_is_one_sentence(change, words):
-    (chunk,) = make_plan(tiny(seeds=1), Device("cpu")).chunks
-    message = json.loads(wire.to_text(chunk, "cpu")) | change
-    with pytest.raises(SeparatrixError, match=words):
-        wire.from_bytes(wire.answer(json.dumps(message)))
-
-
-def test_a_batch_that_does_not_fit_a_worker_is_halved(monkeypatch):
-    (chunk,) = make_plan(tiny(seeds=8), Device("gpu")).chunks
-    tried, real = [], Programs.run
-
-    def run(self, trials, frame, batch=1):
-        tried.append(batch)
-        if batch > 2:
-            raise jax.errors.JaxRuntimeError(
-                "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
-            )
-        return real(self, trials, frame, batch)
-
-    monkeypatch.setattr(Programs, "run", run)
-    made = wire.from_bytes(
-        wire.answer(
-            wire.to_text(Chunk(chunk.program, chunk.trials, chunk.frame, 8, chunk.cost), "cpu")
-        )
-    )
-    assert tried == [8, 4, 2]
-    assert [row["trial"] for row in made.rows] == [trial.identity for trial in chunk.trials]
-
-
 # Who gets what
-
-
 def test_a_worker_keeps_to_its_programs_and_takes_from_the_longest_queue_last():
     chunks = [Chunk(program, (), None, 1, sx.engine.Cost(0.0, 0.0)) for program in "aaabbc"]
     waiting = ChunkQueue(chunks)
@@ -237,8 +147,6 @@ def test_words_for_what_is_not_there(monkeypatch, tmp_path):
 
 
 # A real cluster
-
-
 def test_rows_are_those_of_this_machines_workers_bit_by_bit(outside, expected, tmp_path):
     with sx.Lab(tmp_path, cluster=Cluster(outside.address)) as lab:
         table = lab.run(tiny(seeds=40))
@@ -308,7 +216,7 @@ def test_a_chunk_that_ends_three_workers_is_named(outside, deadly, tmp_path, mon
     with sx.Lab(tmp_path, cluster=Cluster(outside.address)) as lab:
         with pytest.raises(
             SeparatrixError,
-            match=r"the chunk [0-9a-f]{32} \(.* of Deadly with .*\) was lost with 3 workers and is given up",
+            match=r"the chunk [0-9a-f]{32} \(.* of Deadly with .*\) was lost with 3 workers and is",
         ) as error:
             lab.run(sweep)
         assert "\n" not in str(error.value)
@@ -375,7 +283,5 @@ def test_an_embedded_cluster_that_does_not_start_is_one_sentence(tmp_path, monke
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setattr(cluster.sys, "executable", str(program))
-    begin = time.monotonic()
     with pytest.raises(SeparatrixError, match="did not start"):
         _ = DaskRunner(Cluster()).device
-    assert time.monotonic() - begin < 60  # a hang, not a speed

@@ -1,7 +1,6 @@
-"""Sweeps, frames, structures and costs: what is known of trials before they run."""
+"""Frames: sizes rounded up, the structure of programs, and the cost of trials."""
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
@@ -13,62 +12,8 @@ import separatrix as sx
 from running import LEARNER, MEASURE, NETWORK, TASK, tiny
 from separatrix.engine import Device, Rounding, Sweep, cost_of, frame_of, make_plan, structure
 from separatrix.engine.frames import framed
-from separatrix.errors import SeparatrixError
 
 CPU, GPU = Device("cpu", workers=2), Device("gpu")
-
-
-def test_a_grid_is_every_combination_in_order():
-    learners = [sx.Learner(rate=rate, steps=5) for rate in (1.0, 2.0)]
-    sweep = Sweep.grid(TASK, NETWORK, learners, samples=[8, 16], seeds=[5, 3])
-    given = [(trial.learner.rate.level, trial.samples, trial.seed) for trial in sweep]
-    assert given == list(itertools.product([1.0, 2.0], [8, 16], [5, 3]))
-
-
-def test_repeated_trials_are_dropped_and_the_first_keeps_its_place():
-    first, second, third = tiny(seeds=3)
-    sweep = Sweep((third, first, third, second, first))
-    assert sweep.trials == (third, first, second)
-    assert (tiny(seeds=2) + tiny(seeds=3)).trials == tiny(seeds=3).trials
-
-
-def test_a_number_of_seeds_may_be_a_numpy_integer():
-    assert tiny(seeds=np.int64(3)).trials == tiny(seeds=3).trials
-    assert [trial.seed for trial in tiny(seeds=np.arange(2, 5))] == [2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    "empty",
-    [{"seeds": 0}, {"seeds": []}, {"samples": []}, {"network": []}, {"learner": []}, {"task": []}],
-)
-def test_an_empty_grid_is_one_sentence(empty):
-    with pytest.raises(SeparatrixError, match="a sweep needs at least one"):
-        tiny(**empty)
-
-
-def test_identity_is_what_a_trial_is_and_nothing_else():
-    trial = tiny(seeds=1).trials[0]
-    same = sx.Trial(
-        sx.SignalTask(np.int64(4), np.int32(3), np.float64(0.3)),
-        NETWORK,
-        sx.Learner(rate=1, steps=6),
-        np.int64(12),
-        np.int64(0),
-        MEASURE,
-    )
-    assert same.identity == trial.identity
-    others = [
-        trial.replace(samples=13),
-        trial.replace(seed=1),
-        trial.replace(precision="tf32"),
-        trial.replace(task=TASK.replace(noise=0.31)),
-        trial.replace(task=TASK.replace(position="fixed")),
-        trial.replace(network=NETWORK.replace(width=2)),
-        trial.replace(learner=LEARNER.replace(steps=7)),
-        trial.replace(learner=LEARNER.replace(rate=1.5)),
-        trial.replace(measure=MEASURE.replace(times=1)),
-    ]
-    assert len({each.identity for each in [trial, *others]}) == 1 + len(others)
 
 
 @given(
@@ -88,6 +33,8 @@ def test_rounding_grows_keeps_order_and_is_done_once(a, b, ratio, large):
 
 
 sizes = st.integers(1, 40)
+
+
 trials = st.builds(
     lambda patches, dimension, noise, network, rate, samples, seed: sx.Trial(
         sx.SignalTask(patches, dimension, noise),
@@ -247,80 +194,6 @@ def test_costs_are_positive_and_grow_with_every_size(trial):
         assert cost_of(other).bytes >= cost.bytes
 
 
-@pytest.mark.parametrize("device", [CPU, GPU, Device("cpu", workers=1), Device("gpu", memory=1e6)])
-def test_a_plan_holds_every_trial_once_and_leaves_out_what_is_done(device):
-    sweep = tiny(samples=[8, 12, 64, 3000], seeds=9) + tiny(
-        network=sx.LCN(1, readout="sum", bias=False), seeds=5
-    )
-    plan = make_plan(sweep, device)
-    planned = [trial.identity for chunk in plan.chunks for trial in chunk.trials]
-    assert sorted(planned) == sorted(trial.identity for trial in sweep)
-    assert plan.trials == len(sweep)
-    assert plan.programs == len({structure(frame_of(trial, device.rounding)) for trial in sweep})
-    assert plan.seconds > 0
-    assert plan.bytes > 0
-    for chunk in plan.chunks:
-        assert {structure(frame_of(trial, device.rounding)) for trial in chunk.trials} == {
-            chunk.program
-        }
-    done = set(planned[::2])
-    rest = make_plan(sweep, device, done)
-    assert sorted(trial.identity for chunk in rest.chunks for trial in chunk.trials) == sorted(
-        set(planned) - done
-    )
-    # What is done changes neither programs nor batches of the rest: resumed numbers are the
-    # numbers.
-    assert {(chunk.program, chunk.batch) for chunk in rest.chunks} <= {
-        (chunk.program, chunk.batch) for chunk in plan.chunks
-    }
-    assert make_plan(sweep, device, set(planned)).chunks == ()
-
-
-def test_batches_fit_the_memory():
-    plan = make_plan(tiny(samples=4000, seeds=100), Device("gpu", memory=2e8))
-    assert 1 < plan.chunks[0].batch < 64
-    assert plan.bytes <= 2e8
-    assert make_plan(tiny(samples=4000, seeds=3), Device("gpu", memory=1.0)).chunks[0].batch == 1
-
-
-@pytest.mark.parametrize(
-    "samples, steps, width, count, batch",
-    [
-        (
-            1024,
-            3000,
-            256,
-            3,
-            3,
-        ),  # 4 · 1024 · 400 · 256 operations a step, 1.3e12 in all: heavy, no copies
-        (1024, 3000, 64, 3, 4),
-        (1024, 3000, 64, 12, 16),
-        (1024, 3000, 64, 100, 64),
-        (
-            100,
-            3000,
-            64,
-            3,
-            64,
-        ),  # 4e10 with the rows rounded up to 128: light, one size whatever the number
-        (1024, 1000, 128, 3, 64),  # few steps
-    ],
-)
-def test_batches_of_long_trainings_have_few_copies(samples, steps, width, count, batch):
-    task = sx.SphereTask(400, patch=10, noise=1.0)
-    sweep = sx.Sweep.grid(
-        task,
-        sx.FCN(width),
-        sx.Learner(0.2, steps, "squared"),
-        samples,
-        seeds=count,
-        measure=sx.Measure(test=1),
-    )
-    plan = make_plan(sweep, Device("gpu", memory=1e12))
-    assert {chunk.batch for chunk in plan.chunks} == {batch}
-    assert plan.trials == count
-
-
 def test_heavy_trials_are_not_rounded_up_and_do_not_meet_others_in_a_program():
     class Batched(Device):
         rounding = Rounding(samples=4.0, sizes=2.0, heavy=1e7)
@@ -367,25 +240,3 @@ def test_long_trainings_of_short_steps_meet_in_one_program():
         assert other[0] == frame_of(
             other[0].replace(samples=64), dataclasses.replace(rounding, long=np.inf)
         )
-
-
-def test_a_long_trial_that_fills_a_gpu_runs_alone():
-    device = Device("gpu", memory=1e12)
-    task, learner = (
-        sx.ImageRegressionTask("embedded-photographs", 32),
-        sx.Learner(0.2, 5000, "squared"),
-    )
-
-    def batch(width, steps):
-        trial = sx.Trial(
-            task, sx.CNN(3, width, readout="pooled"), learner.replace(steps=steps), samples=1024
-        )
-        return (
-            make_plan(sx.Sweep(tuple(trial.replace(seed=seed) for seed in range(5))), device)
-            .chunks[0]
-            .batch
-        )
-
-    assert batch(1024, 5000) == 1  # 1e11 operations a step, 5e14 in all
-    assert batch(16, 5000) == 5  # small steps share the device
-    assert batch(1024, 20) >= 5  # soon over: nothing to be made safe

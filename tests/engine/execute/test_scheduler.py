@@ -1,4 +1,4 @@
-"""Compiling ahead: what workers are handed, and that it changes nothing but the time."""
+"""Scheduling and compiling ahead: what workers are handed, and that only the time depends on it."""
 
 import json
 import stat
@@ -12,14 +12,15 @@ import pytest
 
 import separatrix as sx
 from running import TASK, plain_rows, tiny
-from separatrix.engine import Device, Programs, make_plan
+from separatrix.engine import Device, make_plan
 from separatrix.engine.execute import local
 from separatrix.engine.execute.local import Workers
 from separatrix.engine.execute.scheduler import Scheduler, hints_of
-from separatrix.engine.programs import Program
 from separatrix.errors import SeparatrixError
 
 CPU = Device("cpu", workers=2)
+
+
 SIZES = tiny(samples=[12, 3000], seeds=3)  # two programs, of 2048 and of 4096 samples
 
 
@@ -182,25 +183,6 @@ def test_a_complete_run_that_is_resumed_starts_no_worker_and_compiles_nothing(tm
     with sx.Lab(tmp_path, workers=2) as lab:
         lab.expect(sx.Sweep(SIZES.trials + tiny(samples=6000).trials))
         assert sizes_of(lab._expected) == [8192]  # of the others nothing is missing
-
-
-def test_a_program_is_made_once_and_one_that_failed_is_tried_again(monkeypatch):
-    trial, programs = tiny().trials[0], Programs()
-    calls = []
-
-    def compile_it(*given):
-        calls.append(given)
-        if len(calls) == 1:
-            raise ValueError("no")
-        return made
-
-    made = Program(print, kernels=False)
-    monkeypatch.setattr("separatrix.engine.programs._compile", compile_it)
-    with pytest.raises(ValueError, match="no"):
-        programs.have(trial, trial)
-    assert [programs.have(trial, trial).programs for _ in range(2)] == [1, 0]
-    assert programs._program(trial, trial, 1) is made
-    assert (len(calls), programs.tally.programs) == (2, 0)  # `have` has said what it cost
 
 
 @pytest.mark.slow

@@ -1,9 +1,8 @@
-"""The ledger: whole or absent, written twice or once, read back as it was, and one sentence for
-whatever is wrong.
+"""The ledger: parts complete or absent, rows read as they were written, one sentence for what is
+wrong.
 """
 
 import errno
-import json
 import os
 import threading
 from pathlib import Path
@@ -11,13 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import separatrix as sx
 from running import plain_rows, tiny
 from separatrix.engine import DamagedPart, Ledger, table_of
-from separatrix.engine.store import ledger
 from separatrix.errors import SeparatrixError
 
 ROWS = [
@@ -54,8 +50,6 @@ def full_disk(*_, **__):
 
 
 # Round trips
-
-
 def test_rows_come_back_in_the_order_asked_for(tmp_path):
     ledger = Ledger(tmp_path)
     ledger.write(ROWS[:1])
@@ -98,24 +92,6 @@ def test_parts_with_other_columns_and_types_come_back_together(tmp_path):
     ]
 
 
-cells = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(allow_nan=False),
-    st.text(max_size=5),
-)
-
-
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), cells, max_size=3), min_size=1, max_size=4))
-def test_any_plain_cells_make_a_table(rows):
-    made = table_of(rows).arrow
-    assert made.num_rows == len(rows) or not any(rows)
-    for name in made.column_names:
-        for row, item in zip(rows, made[name].to_pylist()):
-            assert (item is None) == (row.get(name) is None)
-
-
 def test_writing_a_part_twice_is_harmless(tmp_path):
     ledger = Ledger(tmp_path)
     ledger.write(ROWS)
@@ -130,8 +106,6 @@ def test_writing_a_part_twice_is_harmless(tmp_path):
 
 
 # Resuming
-
-
 def test_a_second_run_computes_nothing_and_a_longer_one_only_what_is_new(tmp_path, programs):
     lab = lab_in(tmp_path / "out", programs)
     first = lab.run(tiny(seeds=4))
@@ -218,8 +192,6 @@ def test_a_flipped_bit_in_a_page_is_found_by_its_checksum(tmp_path, programs):
 
 
 # Foreign things
-
-
 @pytest.mark.parametrize("name", ["part-1.parquet", "results.parquet", "notes.txt"])
 def test_a_foreign_file_in_the_ledger_is_one_sentence(tmp_path, name):
     Ledger.open(tmp_path)
@@ -295,8 +267,6 @@ def test_another_format_is_one_sentence(tmp_path, mark):
 
 
 # Mishaps while writing
-
-
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(tmp_path, monkeypatch, programs):
     lab = lab_in(tmp_path, programs)
     good = lab.run(tiny(seeds=2))
@@ -379,8 +349,6 @@ def test_a_run_killed_while_it_makes_its_folder_does_not_lock_it(tmp_path, monke
 
 
 # Company
-
-
 def test_two_ledgers_may_write_to_one_folder_at_once(tmp_path):
     begin, failed = threading.Barrier(2), []
 
@@ -422,8 +390,6 @@ def test_two_laboratories_with_one_folder_agree(tmp_path, programs):
 
 
 # Calculations
-
-
 def test_calculations_are_done_once_and_again_when_their_file_is_damaged(tmp_path):
     done = []
 
@@ -451,28 +417,3 @@ def test_calculations_are_done_once_and_again_when_their_file_is_damaged(tmp_pat
     with sx.Lab() as lab:
         assert lab.remember("sum", {"a": 1}, calculate) == lab.remember("sum", {"a": 1}, calculate)
     assert len(done) == 8
-
-
-def test_the_manifest_keeps_the_newest_hundred_runs(tmp_path):
-    assert ledger.FORMAT == "1"
-    for number in range(3):
-        lab = sx.Lab(tmp_path, command=f"run {number}")
-        lab.write_manifest()
-    runs = sx.engine.read_manifest(tmp_path)
-    assert [run["command"] for run in runs] == ["run 2", "run 1", "run 0"]
-    assert {
-        "versions",
-        "commit",
-        "device",
-        "precision",
-        "flags",
-        "wall_seconds",
-        "compile_seconds",
-        "peak_memory_bytes",
-    } <= set(runs[0])
-    (tmp_path / "manifest.json").write_text(json.dumps({"runs": runs[:1] * 100}))
-    sx.Lab(tmp_path, command="newest").write_manifest()
-    assert len(sx.engine.read_manifest(tmp_path)) == 100
-    (tmp_path / "manifest.json").write_text("not JSON")
-    sx.Lab(tmp_path, command="after").write_manifest()
-    assert len(sx.engine.read_manifest(tmp_path)) == 1
