@@ -1,10 +1,66 @@
-"""A curve that has stopped falling is told from one that has not."""
+"""The claims on samples follow the thresholds; a curve that has stopped falling is found."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from separatrix.studies.signal import verdicts as c
+from separatrix.studies.signal.settings import NETWORKS, SignalSettings
+from separatrix.studies.signal.trials import SignalCell
 from separatrix.studies.signal.verdicts import fall, is_flat
+from sharp_searches import sharp_search
+
+LAWS = {
+    "CNN": lambda k, d: k + d,
+    "LCN": lambda k, d: k * (k + d),
+    "FCN": lambda k, d: k * k * d,
+}
+LONG = SignalSettings(patches=(4, 8, 16, 32), dimensions=(4, 16, 32), noise=0.1).replace(
+    full={"patches": (4, 8, 16, 32), "dimensions": (4, 16, 32)}
+)
+
+
+def searches_by(laws):
+    """Sharp thresholds that follow a law for each network."""
+    return {
+        SignalCell("fixed", network, *cell): sharp_search(laws[network](*cell))
+        for network in NETWORKS
+        for cell in LONG.cells(network)
+    }
+
+
+def verdicts(searches, two_step=None):
+    fits = c.fit_laws(LONG, searches)
+    findings = c.judge_all(LONG, searches, two_step or {}, fits)
+    return {finding.claim: finding.verdict for finding in findings}
+
+
+def test_thresholds_that_follow_the_papers_laws_support_its_claims():
+    found = verdicts(searches_by(LAWS))
+    assert len(found) == 6 + len(c.LAWS)
+    assert found[c.ORDER] == found[c.SHARING_GROWS] == found[c.FCN_GROWTH] == "supported"
+    assert found[c.LAWS["fixed", "FCN"]] == "supported"
+    assert found[c.LAWS["root", "CNN"]] == found[c.TWO_STEP] == "undecided"  # not measured
+
+
+def test_thresholds_that_follow_other_laws_refute_them():
+    turned = {"CNN": LAWS["FCN"], "LCN": LAWS["LCN"], "FCN": LAWS["CNN"]}
+    found = verdicts(searches_by(turned))
+    assert found[c.ORDER] == found[c.SHARING_GROWS] == found[c.CNN_LINEAR] == "refuted"
+    assert found[c.LAWS["fixed", "CNN"]] == found[c.LAWS["fixed", "FCN"]] == "refuted"
+
+
+def test_two_steps_must_beat_the_local_network_and_reach_the_target():
+    cell = SignalCell("fixed", "CNN", LONG.base_patches, LONG.base_dimension)
+    local = cell._replace(network="LCN")
+    searches = searches_by(LAWS)
+    for two_step, verdict in (
+        ({cell: sharp_search(20.0), local: sharp_search(200.0)}, "supported"),
+        ({cell: sharp_search(200.0), local: sharp_search(20.0)}, "refuted"),
+        ({cell: sharp_search(LONG.largest, "right"), local: sharp_search(200.0)}, "refuted"),
+        ({cell: sharp_search(20.0)}, "undecided"),
+    ):
+        assert verdicts(searches, two_step)[c.TWO_STEP] == verdict
 
 
 def rows(slope: float, noise: float = 0.002, each: int = 20) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from separatrix.errors import SeparatrixError
 from separatrix.learners import project
 from separatrix.networks import LSA, Network, Params
 from separatrix.studies.signal.trials import SignalRecipe, signal_learner, signal_network
-from separatrix.studies.signal_map.settings import SCALES, MapSettings, Spot
+from separatrix.studies.signal_map.settings import SCALES, Spot
 from separatrix.studies.signal_map.trials import base_norm, base_rate, map_network, map_trial
 
 K, D = 6, 3
@@ -111,10 +111,6 @@ def test_wrong_places_are_refused():
         SeparatrixError, match="the `reach` of MapNetwork must be at most its units"
     ):
         map_network(4, 5, 1, 0.5, 0.05)
-    with pytest.raises(SeparatrixError, match="the `fields` of signal-map"):
-        MapSettings(fields=(1, 9))
-    with pytest.raises(SeparatrixError, match="at least two different numbers"):
-        MapSettings(groups=(1, 1))
 
 
 def test_corners_have_the_recipes_of_the_signal_study():

@@ -52,9 +52,8 @@ def judge_growth(
     """m* from the smallest to the largest value of one axis, at every value of the other; steps
     between neighbours are counted too.
 
-    The verdict rests on the ends, one comparison a line, and on neighbouring steps that a whole
-    interval shows to go the other way with allowance for their number: such a step refutes
-    monotony.
+    The verdict uses the ends, one comparison per line. A step between neighbours whose whole
+    interval, widened for the number of steps, goes the other way refutes monotony.
 
     >>> judge_growth(MapSettings(), {}, SHARING, "groups").verdict
     'undecided'
@@ -95,7 +94,7 @@ def judge_growth(
 
 
 def judge_parts(s: MapSettings, searches: dict[Spot, SearchResult]) -> Finding:
-    """Both factors exceed 1; their shares of the whole, on a log scale, are told beside them.
+    """Both factors exceed 1; the reason also gives their shares of the whole, on a log scale.
 
     >>> judge_parts(MapSettings(), {}).verdict
     'undecided'

@@ -70,7 +70,7 @@ ALGORITHMS_GROW = Claim(
 
 def judge_variant(s: OpenSettings, searches: dict[OpenCell, SearchResult], variant: str) -> Finding:
     """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is
-    told beside it.
+    evidence too, but decides nothing.
 
     >>> judge_variant(OpenSettings(), {}, "sign").reason
     'the variant is not measured at this scale'
