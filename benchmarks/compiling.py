@@ -140,7 +140,8 @@ def main() -> None:
             found = measure_together(chunks, options)
             figures.append({"options": words, **found})
             print(
-                f"| {words} | {found['programs']} | {found['first_ready']:.1f} | {found['all_ready']:.1f} |",
+                f"| {words} | {found['programs']} | {found['first_ready']:.1f} | "
+                f"{found['all_ready']:.1f} |",
                 flush=True,
             )
     else:
@@ -164,7 +165,9 @@ def alone(
     """Every program by itself, at rest and on a busy device."""
     print("| program | options | compile, at rest | compile, busy | run |\n|---|---|---|---|---|")
     for chunk in chunks:
-        name = f"{type(chunk.frame.task).__name__} {chunk.frame.network.connectivity}, n = {chunk.frame.samples}, batch {chunk.batch}"
+        frame = chunk.frame
+        kind = f"{type(frame.task).__name__} {frame.network.connectivity}"
+        name = f"{kind}, n = {frame.samples}, batch {chunk.batch}"
         for words, options in sets.items():
             rest, busy = measure(chunk, options, busy=False), measure(chunk, options, busy=True)
             figures.append(
@@ -176,7 +179,8 @@ def alone(
                 }
             )
             print(
-                f"| {name} | {words} | {rest['compile_seconds']:.1f} | {busy['compile_seconds']:.1f} | {rest['run_seconds']:.3f} |",
+                f"| {name} | {words} | {rest['compile_seconds']:.1f} | "
+                f"{busy['compile_seconds']:.1f} | {rest['run_seconds']:.3f} |",
                 flush=True,
             )
 

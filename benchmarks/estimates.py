@@ -78,15 +78,26 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], dest="changes")
     given = parser.parse_args()
     print(
-        "| study | predicted, s | wall, s | ratio | processor time a worker, s | ratio | programs planned / made | load before |"
+        "| study | predicted, s | wall, s | ratio | processor time a worker, s | ratio | "
+        "programs planned / made | load before |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for study in given.studies:
         row = compare(study, given.scale, given.changes)
         name = study if row["calibrated"] else f"{study} (not calibrated)"
-        times = f"{row['predicted']:.1f} | {row['wall']:.1f} | {row['ratio']:.2f} | {row['processor']:.1f} | {row['processor_ratio']:.2f}"
+        times = " | ".join(
+            f"{row[column]:.{digits}f}"
+            for column, digits in (
+                ("predicted", 1),
+                ("wall", 1),
+                ("ratio", 2),
+                ("processor", 1),
+                ("processor_ratio", 2),
+            )
+        )
         print(
-            f"| {name} | {times} | {row['programs'][0]} / {row['programs'][1]} | {row['load']:.1f} |",
+            f"| {name} | {times} | {row['programs'][0]} / {row['programs'][1]} | "
+            f"{row['load']:.1f} |",
             flush=True,
         )
 

@@ -86,7 +86,7 @@ def efficiency(workers: int, chunk: float, costs: Costs, seed: int = 0, rounds: 
 
 
 def table(costs: Costs, seeds: int = 3) -> list[str]:
-    """Efficiency by workers and seconds a chunk, the mean of some simulations, as a Markdown table."""
+    """Mean efficiency of some simulations, by workers and seconds per chunk, as a table."""
     lines = [
         "| workers | " + " | ".join(f"{chunk:g} s a chunk" for chunk in CHUNKS) + " |",
         "|--:|" + "--:|" * len(CHUNKS),
@@ -104,7 +104,8 @@ def knee(chunk: float, costs: Costs, line: float = 0.9) -> int:
     """The largest number of workers, to within five percent, whose efficiency is at least `line` of
     that of two.
 
-    >>> knee(2.0, Costs(driver=0.02, scheduler=0.0, latency=0.0, lost_every_hours=1e9, compiling=0.0, spread=0.0)) in range(90, 112)
+    >>> free = {"scheduler": 0.0, "latency": 0.0, "compiling": 0.0, "spread": 0.0}
+    >>> knee(2.0, Costs(driver=0.02, lost_every_hours=1e9, **free)) in range(90, 112)
     True
     """
     best = efficiency(2, chunk, costs)
@@ -142,20 +143,28 @@ def page(driver: Costs, shared: Costs) -> str:
             + " |"
         )
     told = (
-        f"{1000 * driver.driver:g} ms of the driver a chunk ({1000 * shared.driver:g} ms where workers write the rows), "
-        f"{1000 * driver.scheduler:g} ms of the scheduler, {1000 * driver.latency:g} ms for a message"
+        f"{1000 * driver.driver:g} ms of the driver a chunk ({1000 * shared.driver:g} ms where "
+        "workers write the rows), "
+        f"{1000 * driver.scheduler:g} ms of the scheduler, {1000 * driver.latency:g} ms for a "
+        "message"
     )
     return "\n".join(
         [
             "# How far it scales",
             "",
-            "A simulation of the engine on up to 1000 workers. **No run had more than two**: costs a chunk were measured on the embedded cluster",
-            "of two workers (`python benchmarks/cluster.py`), the rest is assumption, said below. Written by `python benchmarks/simulate_cluster.py`.",
+            "A simulation of the engine on up to 1000 workers. **No run had more than two**: "
+            "costs a chunk were measured on the embedded cluster",
+            "of two workers (`python benchmarks/cluster.py`), the rest is assumption, said "
+            "below. Written by `python benchmarks/simulate_cluster.py`.",
             "",
-            f"Measured: {told} (the last is assumed: a data centre, not a continent). These are processor times of chunks of one trial (`--chunks 300",
-            "--trials 1 --steps 3`), on two cores that were busy with other work, so rather too large than too small. Assumed: a worker is lost once in",
-            f"{driver.lost_every_hours:g} hours, its replacement needs {driver.away:g} s, chunks' times spread by {driver.spread:g} (standard deviation",
-            f"of the logarithm), each worker compiles for {driver.compiling:g} s. A run of 30 chunks a worker; efficiency is time inside trials",
+            f"Measured: {told} (the last is assumed: a data centre, not a continent). These are "
+            "processor times of chunks of one trial (`--chunks 300",
+            "--trials 1 --steps 3`), on two cores that were busy with other work, so rather too "
+            "large than too small. Assumed: a worker is lost once in",
+            f"{driver.lost_every_hours:g} hours, its replacement needs {driver.away:g} s, "
+            f"chunks' times spread by {driver.spread:g} (standard deviation",
+            f"of the logarithm), each worker compiles for {driver.compiling:g} s. A run of 30 "
+            "chunks a worker; efficiency is time inside trials",
             "over workers × time.",
             "",
             "## Rows come back to the driver",
@@ -168,21 +177,28 @@ def page(driver: Costs, shared: Costs) -> str:
             "",
             "## The knee",
             "",
-            "Where efficiency falls below nine tenths of that of two workers: one process, the driver or the scheduler, is busy all the time, and",
-            "further workers wait. The rule is workers ≈ seconds a chunk / seconds of the busiest process a chunk.",
+            "Where efficiency falls below nine tenths of that of two workers: one process, the "
+            "driver or the scheduler, is busy all the time, and",
+            "further workers wait. The rule is workers ≈ seconds a chunk / seconds of the "
+            "busiest process a chunk.",
             "",
             *knees,
             "",
             "## Which chunk is right",
             "",
-            "Long enough that the knee is beyond the workers there are, and no longer, since a lost worker loses its chunk, a budget ends between",
-            "chunks and the last chunk keeps everyone waiting. Plans cut chunks of about two seconds (`CHUNK_SECONDS`), or 64 trials, whichever is",
-            "less: right up to the knees of 2 s above. Beyond the first use `--ledger shared`; beyond the second several runs of different studies, or",
-            "`--shard`, which has no process in the middle at all. Losses hardly matter for short chunks; with 100 workers that write their rows:",
+            "Long enough that the knee is beyond the workers there are, and no longer, since a "
+            "lost worker loses its chunk, a budget ends between",
+            "chunks and the last chunk keeps everyone waiting. Plans cut chunks of about two "
+            "seconds (`CHUNK_SECONDS`), or 64 trials, whichever is",
+            "less: right up to the knees of 2 s above. Beyond the first use `--ledger shared`; "
+            "beyond the second several runs of different studies, or",
+            "`--shard`, which has no process in the middle at all. Losses hardly matter for "
+            "short chunks; with 100 workers that write their rows:",
             "",
             *losses,
             "",
-            "What is not in the simulation: a file system that slows down under a thousand writers, workers of different speed, a network that",
+            "What is not in the simulation: a file system that slows down under a thousand "
+            "writers, workers of different speed, a network that",
             "is slow, and plans whose few large trials cannot be cut (a trial is never split).",
             "",
         ]

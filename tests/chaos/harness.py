@@ -74,7 +74,7 @@ class Command:
     folder: Path
 
     def signal(self, number=signal.SIGKILL):
-        """Send a signal; nothing happens to a command that has ended, which waits to be waited for."""
+        """Send a signal; a command that has ended, and is not waited for yet, ignores it."""
         os.kill(self.pid, number)
 
     def ended(self):

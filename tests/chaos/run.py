@@ -94,9 +94,12 @@ def main():
         "",
         "What happens to a run when things break. Written by `make chaos`; do not edit.",
         "",
-        "A small real study (`signal-first`, 24 trials) is run undisturbed, then disturbed and resumed with the same command. A run counts",
-        "only if every row is there once and equals the undisturbed run's bit by bit (but for how long it took), the claims are the same",
-        'bytes where the command is the same, and the resumed run computed the missing trials and no others. "Ended before" means that',
+        "A small real study (`signal-first`, 24 trials) is run undisturbed, then disturbed and "
+        "resumed with the same command. A run counts",
+        "only if every row is there once and equals the undisturbed run's bit by bit (but for "
+        "how long it took), the claims are the same",
+        "bytes where the command is the same, and the resumed run computed the missing trials "
+        'and no others. "Ended before" means that',
         "the fault came too late to do anything.",
         "",
         f"**{good} of {runs}** runs that were killed with signal 9 came back whole.",
@@ -107,9 +110,11 @@ def main():
         "",
         *lines_of(others),
         "",
-        f"On {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, seed {given.seed}; an undisturbed run took {seconds[HERE]:.1f} s in one process, "
+        f"On {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, seed {given.seed}; an undisturbed "
+        f"run took {seconds[HERE]:.1f} s in one process, "
         f"{seconds[WORKERS]:.1f} s with two workers.",
-        "A shorter version is among the tests (`tests/chaos`). That a Dask scheduler is killed and restarted, and that a chunk which ends",
+        "A shorter version is among the tests (`tests/chaos`). That a Dask scheduler is killed "
+        "and restarted, and that a chunk which ends",
         "three workers is named, is tested in `tests/engine/execute/test_dask.py`.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""A Dask cluster gives the same rows as this machine, whatever happens to workers and schedulers."""
+"""A Dask cluster gives the rows of this machine, whatever happens to workers and schedulers."""
 
 import contextlib
 import os

@@ -68,7 +68,8 @@ def test_cells_of_every_kind_survive_the_way():
         ({"platform": "gpu"}, "a worker computes on cpu, others on gpu; use workers of one kind"),
         (
             {"folder": "/no/such/folder"},
-            "a worker does not see the folder /no/such/folder; without a shared folder use --ledger",
+            "a worker does not see the folder /no/such/folder; without a shared folder use "
+            "--ledger",
         ),
         ({"frame": None}, "a worker failed with TypeError"),
         (
