@@ -70,6 +70,12 @@ class Comparison:
       numbers: all numbers that both runs have.
       only_a: names of numbers that only the first run has.
       only_b: names of numbers that only the second run has.
+
+    >>> low, high = Quantity(1.0, 0.9, 1.1), Quantity(2.0, 1.8, 2.2)
+    >>> move = Move("claim", "lahoti.order", "ratio", low, high, "apart")
+    >>> comparison = Comparison({}, {}, (), (), (move,), (), ())
+    >>> comparison.counts["apart"], comparison.moved == (move,)
+    (1, True)
     """
 
     about_a: dict[str, str]
