@@ -7,10 +7,7 @@ import pytest
 import separatrix as sx
 from separatrix.studies import find_study
 from separatrix.studies.dial.settings import CORNERS, DialSettings
-from separatrix.studies.dial.trials import (
-    DialResults,
-    tuning_cells,
-)
+from separatrix.studies.dial.trials import DialResults, tuning_cells
 from separatrix.studies.dial.verdicts import needed
 
 SOURCE = "embedded-digits"

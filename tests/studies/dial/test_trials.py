@@ -8,13 +8,7 @@ from separatrix.engine.frames import structure
 from separatrix.engine.plan import make_plan
 from separatrix.studies import find_study
 from separatrix.studies.dial.settings import GEOMETRIES, SCALES, DialPlace, DialSettings
-from separatrix.studies.dial.trials import (
-    DialCell,
-    DialRecipe,
-    network_of,
-    pick,
-    trial_of,
-)
+from separatrix.studies.dial.trials import DialCell, DialRecipe, network_of, pick, trial_of
 
 SOURCE = "embedded-digits"
 

@@ -7,12 +7,7 @@ import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.studies.dial.settings import DialSettings
-from separatrix.studies.dial.trials import (
-    DialAccuracy,
-    DialCell,
-    DialRecipe,
-    DialResults,
-)
+from separatrix.studies.dial.trials import DialAccuracy, DialCell, DialRecipe, DialResults
 from separatrix.studies.dial.verdicts import (
     LabelsNeeded,
     findings,

@@ -7,12 +7,7 @@ import pytest
 import separatrix as sx
 from separatrix.studies import find_study
 from separatrix.studies.digits.settings import DigitsSettings
-from separatrix.studies.digits.trials import (
-    NETWORKS,
-    cells,
-    measure_all,
-    sweep_of,
-)
+from separatrix.studies.digits.trials import NETWORKS, cells, measure_all, sweep_of
 
 S = DigitsSettings(source="embedded-digits")
 

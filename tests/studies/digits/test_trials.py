@@ -3,12 +3,7 @@
 from separatrix.engine import Device
 from separatrix.engine.plan import make_plan
 from separatrix.studies.digits.settings import DigitsSettings
-from separatrix.studies.digits.trials import (
-    DigitsCell,
-    network_of,
-    sweep_of,
-    task_of,
-)
+from separatrix.studies.digits.trials import DigitsCell, network_of, sweep_of, task_of
 
 S = DigitsSettings(source="embedded-digits")
 

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from separatrix.studies.digits.settings import DigitsSettings
-from separatrix.studies.digits.trials import (
-    DigitsAccuracy,
-    DigitsCell,
-    DigitsResults,
-)
+from separatrix.studies.digits.trials import DigitsAccuracy, DigitsCell, DigitsResults
 from separatrix.studies.digits.verdicts import findings
 
 S = DigitsSettings(source="embedded-digits")

@@ -4,9 +4,7 @@ import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.studies.patterns import Patterns
-from separatrix.studies.patterns.trials import (
-    all_cases,
-)
+from separatrix.studies.patterns.trials import all_cases
 
 
 @pytest.mark.parametrize(

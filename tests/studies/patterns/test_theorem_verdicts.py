@@ -10,9 +10,7 @@ from separatrix.studies.patterns.theorem_verdicts import (
     gradient_findings,
     vacuity,
 )
-from separatrix.studies.patterns.trials import (
-    gradient_row,
-)
+from separatrix.studies.patterns.trials import gradient_row
 from separatrix.theory.patterns.hardness import identity_errors
 from separatrix.theory.patterns.theorem4_run import Theorem4Run, certify
 

@@ -1,9 +1,7 @@
 """The verdict on search, on doctored evidence."""
 
-from separatrix.studies.patterns.trials import (
-    search_once,
-)
 from separatrix.studies.patterns.verdicts import search_finding
+from separatrix.theory.patterns.junta import search_once
 
 
 def test_search_counts_what_it_cannot_search():

@@ -62,7 +62,8 @@ def network_of(s: CifarSettings, cell: CifarCell) -> Network:
     positions.
 
     >>> s = CifarSettings(source="cifar10")
-    >>> [network_of(s, CifarCell(name, 4, 8)).parameter_count((32, 32, 3)) for name in ("CNN", "FCN")]
+    >>> networks = [network_of(s, CifarCell(name, 4, 8)) for name in ("CNN", "FCN")]
+    >>> [network.parameter_count((32, 32, 3)) for network in networks]
     [6522, 24818]
     """
     common: dict[str, Any] = {"outputs": classes_of(s), "offset": True, "depth": cell.depth - 1}

@@ -29,9 +29,12 @@ def gaps(accuracies: Mapping[CifarCell, CifarAccuracy], depth: int) -> dict[int,
 
     >>> def at(parameters, *accuracy):
     ...     return CifarAccuracy(parameters, 1, np.array(accuracy), np.array(accuracy), 1.0)
-    >>> full = {CifarCell("FCN", 2, 1): at(10, 0.4, 0.4), CifarCell("FCN", 2, 9): at(1000, 0.6, 0.6)}
-    >>> depth2 = gaps(full | {CifarCell("CNN", 2, 1): at(100, 0.9, 0.8)}, 2)
-    >>> {parameters: gap.round(3).tolist() for parameters, gap in depth2.items()}
+    >>> accuracies = {
+    ...     CifarCell("CNN", 2, 1): at(100, 0.9, 0.8),
+    ...     CifarCell("FCN", 2, 1): at(10, 0.4, 0.4),
+    ...     CifarCell("FCN", 2, 9): at(1000, 0.6, 0.6),
+    ... }
+    >>> {parameters: gap.round(3).tolist() for parameters, gap in gaps(accuracies, 2).items()}
     {100: [0.4, 0.3]}
     """
     full = sorted(_plain(accuracies, "FCN", depth), key=_parameters)
@@ -59,8 +62,8 @@ def widest(
 
     >>> def at(parameters, *accuracy):
     ...     return CifarAccuracy(parameters, 1, np.array(accuracy), np.array(accuracy), 1.0)
-    >>> ends = {CifarCell("CNN", 2, 1): at(100, 0.9, 0.8), CifarCell("FCN", 2, 9): at(1000, 0.5, 0.5)}
-    >>> widest(ends, 2)[:2]
+    >>> cnn, fcn = CifarCell("CNN", 2, 1), CifarCell("FCN", 2, 9)
+    >>> widest({cnn: at(100, 0.9, 0.8), fcn: at(1000, 0.5, 0.5)}, 2)[:2]
     (100, 1000)
     """
     cnn, fcn = (

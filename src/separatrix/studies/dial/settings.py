@@ -88,6 +88,9 @@ class DialSettings(Settings, of="dial"):
     otherwise the corners only; deeper networks are run at the corners FCN, LCN, CNN. `target` is
     the accuracy at which labels are counted (0: the data set's own). `margin` is the difference in
     accuracy that counts as none.
+
+    >>> [place.name for place in DialSettings(sources=("mnist",), depths=(2,)).places()]
+    ['CNN', 'LCN', 'FCN']
     """
 
     sources: tuple[str, ...] = ("auto",)

@@ -1,4 +1,4 @@
-"""What the study `pattern-readout` computes: nothing is trained, every number is exact or counted."""
+"""What the study `pattern-readout` computes: it trains nothing; numbers are exact or counted."""
 
 import dataclasses
 from typing import Any

@@ -16,14 +16,8 @@ from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import run_grids
 from separatrix.tasks import PatternTask
-from separatrix.theory.patterns import (
-    UnitActivation,
-    junta_search,
-    log_window,
-    separation_row,
-    window_search,
-)
-from separatrix.theory.patterns.junta import LARGEST_SEARCH
+from separatrix.theory.patterns import UnitActivation, log_window, separation_row
+from separatrix.theory.patterns.junta import search_once
 from separatrix.theory.patterns.theorem4_run import Theorem4Run, certify
 
 NETWORKS = ("CNN", "LCN", "FCN")
@@ -458,48 +452,6 @@ def measure_gradients(lab: Lab, s: PatternsSettings) -> dict[str, list[dict[str,
             row = lab.remember("gradient", inputs, lambda inputs=inputs: gradient_row(**inputs))
             out[name].append(row)
     return out
-
-
-def search_once(bits: int, samples: int, seed: int) -> dict[str, Any]:
-    """Both searches for the parity of k = ⌈log2 n⌉ consecutive bits, and both again after a
-    permutation of the bits.
-
-    Where there are too many sets of bits to search, the time is missing and the count is not.
-
-    >>> row = search_once(16, 500, seed=0)
-    >>> row["windows"], row["sets"], row["agree"], row["permuted_windows"]
-    (13, 1820, True, 0)
-    """
-    window = log_window(bits)
-    rng = np.random.default_rng([seed, bits, window])
-    x = rng.choice([-1, 1], (samples, bits))
-    start = int(rng.integers(0, bits - window + 1))
-    y = x[:, start : start + window].prod(1)
-    order = rng.permutation(bits)
-    by_window = window_search(x, y, window)
-    row: dict[str, Any] = {
-        "bits": bits,
-        "window": window,
-        "windows": by_window.candidates,
-        "sets": math.comb(bits, window),
-        "window_rows": by_window.rows_read,
-        "junta_rows": None,
-        "window_seconds": by_window.seconds,
-        "junta_seconds": None,
-        "agree": None,
-        "permuted_found": None,
-    }
-    bits_of_label = tuple(range(start, start + window))
-    row["window_found"] = by_window.unique and by_window.supports[0] == bits_of_label
-    row["permuted_windows"] = window_search(x[:, order], y, window).survivors
-    if row["sets"] <= LARGEST_SEARCH:
-        by_set = junta_search(x, y, window)
-        row["junta_rows"], row["junta_seconds"] = by_set.rows_read, by_set.seconds
-        row["agree"] = by_set.unique and by_set.supports == by_window.supports
-        if row["sets"] <= LARGEST_SEARCH / 1000:
-            moved = tuple(sorted(np.argsort(order)[start : start + window].tolist()))
-            row["permuted_found"] = junta_search(x[:, order], y, window).supports == (moved,)
-    return row
 
 
 def measure_search(lab: Lab, s: PatternsSettings) -> list[list[dict[str, Any]]]:

@@ -12,11 +12,13 @@ import itertools
 import math
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.errors import ParameterError, SeparatrixError, check_integer
+from separatrix.theory.patterns.hardness import log_window
 from separatrix.theory.patterns.readout import pattern_index
 
 LARGEST_SEARCH = 10**10
@@ -271,3 +273,45 @@ def _result(confirmer: _Confirmer, candidates: int, prefix: int, began: float) -
         candidates * prefix + confirmer.rows,
         time.perf_counter() - began,
     )
+
+
+def search_once(bits: int, samples: int, seed: int) -> dict[str, Any]:
+    """Both searches for the parity of k = ⌈log2 n⌉ consecutive bits, and both again after a
+    permutation of the bits.
+
+    Where there are too many sets of bits to search, the time is missing and the count is not.
+
+    >>> row = search_once(16, 500, seed=0)
+    >>> row["windows"], row["sets"], row["agree"], row["permuted_windows"]
+    (13, 1820, True, 0)
+    """
+    window = log_window(bits)
+    rng = np.random.default_rng([seed, bits, window])
+    x = rng.choice([-1, 1], (samples, bits))
+    start = int(rng.integers(0, bits - window + 1))
+    y = x[:, start : start + window].prod(1)
+    order = rng.permutation(bits)
+    by_window = window_search(x, y, window)
+    row: dict[str, Any] = {
+        "bits": bits,
+        "window": window,
+        "windows": by_window.candidates,
+        "sets": math.comb(bits, window),
+        "window_rows": by_window.rows_read,
+        "junta_rows": None,
+        "window_seconds": by_window.seconds,
+        "junta_seconds": None,
+        "agree": None,
+        "permuted_found": None,
+    }
+    bits_of_label = tuple(range(start, start + window))
+    row["window_found"] = by_window.unique and by_window.supports[0] == bits_of_label
+    row["permuted_windows"] = window_search(x[:, order], y, window).survivors
+    if row["sets"] <= LARGEST_SEARCH:
+        by_set = junta_search(x, y, window)
+        row["junta_rows"], row["junta_seconds"] = by_set.rows_read, by_set.seconds
+        row["agree"] = by_set.unique and by_set.supports == by_window.supports
+        if row["sets"] <= LARGEST_SEARCH / 1000:
+            moved = tuple(sorted(np.argsort(order)[start : start + window].tolist()))
+            row["permuted_found"] = junta_search(x[:, order], y, window).supports == (moved,)
+    return row
