@@ -120,7 +120,7 @@ def takes(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]
 
         def wrapper(**values: Any) -> None:
             arguments = [values.pop(parameter.name) for parameter in own]
-            command(*arguments, options(**values))
+            command(*arguments, options=options(**values))
 
         parameters = own + [
             inspect.Parameter(

@@ -1,0 +1,348 @@
+"""Replication: the same studies on several seeds, verdicts from kept rows, and epochs of evidence.
+
+A verdict that counts is unanimous over seeds that were written down before; otherwise the claim is
+undecided, and says how many seeds agree. Verdicts can be recomputed from the rows of kept trials
+without training anything. A change of rule or recipe opens a new epoch: the verdicts of the epoch
+before stay in a history.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import math
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from separatrix.engine import Lab, Sweep
+from separatrix.engine.manifest import read_manifest
+from separatrix.engine.store.table import Table
+from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.files import explain_os_errors, read_json, write_bytes, write_json
+from separatrix.studies.claims import Finding
+from separatrix.studies.runner import Job, jobs, run_jobs
+
+ROWS = ("ledger", "calculations", "separatrix.json")  # what verdicts can be recomputed from
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Seeds from a list such as 101,102,103.
+
+    >>> read_seeds("101,102,103")
+    (101, 102, 103)
+    """
+    try:
+        seeds = tuple(int(part) for part in re.split(r"[,\s]+", text.strip()) if part)
+    except ValueError:
+        seeds = ()
+    if not seeds or len(set(seeds)) < len(seeds) or not all(0 <= s <= 10**6 for s in seeds):
+        raise ParameterError("a replication", "seeds", "different integers such as 101,102", text)
+    return seeds
+
+
+def run_seeds(
+    names: list[str],
+    scale: str,
+    seeds: Sequence[int],
+    folder: Path,
+    open_lab: Callable[[Path, int], Lab],
+    command: str,
+    changes: list[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Run studies once per seed and pool their claims.
+
+    Args:
+        names: the studies.
+        scale: their scale.
+        seeds: one run each, in the folder `seed-N`.
+        folder: where the pooled claims.json and the folders of the runs are.
+        open_lab: opens the laboratory of a folder and a seed.
+        command: the command, as claims say it.
+        changes: changes of settings, as `--set` gets them.
+
+    Returns:
+        The pooled claims.
+    """
+    claims = {}
+    for seed in seeds:
+        with open_lab(folder / f"seed-{seed}", seed) as lab:
+            claims[seed] = run_jobs(jobs(names, scale, seed, changes), lab, scale, seed, command)
+    pooled = pool_claims(claims)
+    write_json(folder / "claims.json", pooled)
+    with explain_os_errors("copy the outcomes of the first seed"):
+        shutil.copytree(
+            folder / f"seed-{seeds[0]}" / "outcomes", folder / "outcomes", dirs_exist_ok=True
+        )
+    return pooled
+
+
+def pool_claims(runs: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The claims of several seeds as one list: unanimous verdicts, or undecided.
+
+    Args:
+        runs: the entries of claims.json by seed.
+
+    Returns:
+        One entry per claim. `seeds` maps each seed to its verdict; numbers are averages over seeds.
+
+    Raises:
+        SeparatrixError: the runs do not have the same claims.
+
+    >>> entry = {"id": "lahoti.order", "verdict": "supported", "reason": "clear", "evidence": []}
+    >>> pooled = pool_claims({1: [entry], 2: [{**entry, "verdict": "undecided"}]})
+    >>> pooled[0]["verdict"], pooled[0]["reason"]
+    ('undecided', '1 of 2 seeds: supported (1), undecided (2); seed 1: clear')
+    """
+    if not runs:
+        raise SeparatrixError("there are no runs to pool")
+    tables = {seed: {claim["id"]: claim for claim in claims} for seed, claims in runs.items()}
+    first = next(iter(tables))
+    for seed, table in tables.items():
+        if set(table) != set(tables[first]):
+            odd = sorted(set(table) ^ set(tables[first]))
+            raise SeparatrixError(
+                f"the runs of seeds {first} and {seed} have different claims, such as `{odd[0]}`"
+            )
+    return [
+        _pooled({seed: table[name] for seed, table in tables.items()}) for name in tables[first]
+    ]
+
+
+def _pooled(entries: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    seeds = list(entries)
+    out = dict(entries[seeds[0]])
+    verdicts = {seed: entry["verdict"] for seed, entry in entries.items()}
+    if len(seeds) == 1:
+        return out | {"seeds": {str(seeds[0]): out["verdict"]}}
+    counts = collections.Counter(verdicts.values())
+    common, most = counts.most_common(1)[0]
+    shared = f"seed {seeds[0]}: {out['reason']}"
+    if most == len(seeds):
+        out["reason"] = f"all {len(seeds)} seeds; {shared}"
+    else:
+        parts = ", ".join(
+            f"{verdict} ({', '.join(str(s) for s in seeds if verdicts[s] == verdict)})"
+            for verdict in dict.fromkeys(verdicts.values())
+        )
+        out["verdict"] = "undecided"
+        out["reason"] = f"{most} of {len(seeds)} seeds: {parts}; {shared}"
+        if "settle" in out:
+            odd = next(entry for entry in entries.values() if entry["verdict"] != common)
+            out["settle"] = odd.get("settle") or "more trials in each seed"
+    met = {entry.get("conditions_met") for entry in entries.values()}
+    out["conditions_met"] = None if None in met else met == {True}
+    out["outside"] = next((e["outside"] for e in entries.values() if e.get("outside")), "")
+    out["evidence"] = _pooled_evidence([entry.get("evidence", []) for entry in entries.values()])
+    out["seeds"] = {str(seed): verdict for seed, verdict in verdicts.items()}
+    out["seed"] = seeds[0]
+    return out
+
+
+def _pooled_evidence(lists: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Numbers that every seed has, as their averages with the intervals of independent runs."""
+    tables = [{each["name"]: each for each in evidence} for evidence in lists]
+    names = [name for name in tables[0] if all(name in table for table in tables)]
+    return [_average([table[name] for table in tables]) for name in names]
+
+
+def _average(numbers: list[dict[str, Any]]) -> dict[str, Any]:
+    out = dict(numbers[0])
+    estimates = [each["estimate"] for each in numbers]
+    out["count"] = sum(each["count"] for each in numbers)
+    if any(value is None for value in estimates):
+        lows = [each["low"] for each in numbers]
+        highs = [each["high"] for each in numbers]
+        out["estimate"] = None
+        out["low"] = None if None in lows else min(lows)
+        out["high"] = None if None in highs else max(highs)
+        return out
+    out["estimate"] = sum(estimates) / len(estimates)
+    for side in ("low", "high"):
+        ends = [each[side] for each in numbers]
+        if None in ends:
+            out[side] = None
+            continue
+        half = math.hypot(*(end - value for end, value in zip(ends, estimates))) / len(ends)
+        out[side] = out["estimate"] + (half if side == "high" else -half)
+    out["method"] = f"mean over {len(numbers)} seeds of: {out.get('method') or 'estimates'}"
+    out["spread"] = [min(estimates), max(estimates)]
+    return out
+
+
+class MissingRows(SeparatrixError):
+    """Verdicts were asked from kept rows, and some rows are not there.
+
+    >>> str(MissingRows("thresholds", 3, 40))
+    '3 of 40 rows of `thresholds` are not kept'
+    """
+
+    def __init__(self, what: str, missing: int, total: int):
+        super().__init__(f"{missing} of {total} rows of `{what}` are not kept")
+        self.what, self.missing, self.total = what, missing, total
+
+
+@dataclasses.dataclass
+class KeptRows(Lab):
+    """A laboratory that trains nothing: it answers from the rows in its folder, or says what is
+    missing.
+
+    >>> import separatrix as sx
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
+    >>> KeptRows(tempfile.mkdtemp()).run(sweep)
+    Traceback (most recent call last):
+    separatrix.studies.replication.MissingRows: 2 of 2 rows of `trials` are not kept
+    """
+
+    def run(self, sweep: Sweep, what: str = "trials") -> Table:
+        """The rows of a sweep, which must all be there."""
+        identities = [trial.identity for trial in sweep]
+        missing = len(set(identities) - self.ledger.done(identities))
+        if missing:
+            raise MissingRows(what, missing, len(sweep))
+        return super().run(sweep, what)
+
+    def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
+        """The result of a calculation, which must be there."""
+
+        def refuse() -> Any:
+            raise MissingRows(name, 1, 1)
+
+        return self.ledger.remember(name, parameters, refuse)
+
+    def expect(self, trials: Iterable[Any]) -> None:
+        """Nothing: no program is compiled."""
+
+    def start(self) -> None:
+        """Nothing: no worker process is started."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recomputed:
+    """Verdicts that were recomputed from kept rows.
+
+    Attributes:
+        claims: the entries of claims.json, pooled over seeds.
+        changed: the ids whose verdict is not that of the folder's own claims.json.
+        missing: for each run that could not be recomputed, what is missing.
+    """
+
+    claims: list[dict[str, Any]]
+    changed: tuple[str, ...]
+    missing: dict[str, str]
+
+
+def recompute(folder: Path) -> Recomputed:
+    """Recompute every verdict from the rows that a folder keeps, without training anything.
+
+    Args:
+        folder: a results folder, or one that holds some (such as `evidence`).
+
+    Returns:
+        The verdicts. Claims of a study whose rows are incomplete are `not measured`.
+
+    Raises:
+        SeparatrixError: the folder keeps no rows.
+    """
+    runs = kept_runs(folder)
+    if not runs:
+        raise SeparatrixError(
+            f"{folder} keeps no rows of trials; `separatrix verify --out {folder}` makes some"
+        )
+    by_study: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    missing: dict[str, str] = {}
+    before: dict[str, str] = {}
+    for run in runs:
+        settings = read_manifest(run)[0]["settings"]
+        kept = read_json(run / "claims.json") or []
+        before |= {claim["id"]: claim["verdict"] for claim in kept}
+        names = list(dict.fromkeys(claim["study"] for claim in kept))
+        scale, seed = settings["scale"], settings["seed"]
+        changes = list(settings.get("changes", []))
+        for name in names:
+            several = len(names) > 1
+            own = [text for text in changes if text.startswith(f"{name}.") or not several]
+            job = jobs([name], scale, seed, own)[0]
+            claims, words = _from_rows(run, job, scale, seed)
+            if words:
+                missing[f"{name}, seed {seed}"] = words
+            by_study.setdefault(name, {})[seed] = claims
+    claims = [claim for seeds in by_study.values() for claim in pool_claims(seeds)]
+    changed = [c["id"] for c in claims if before.get(c["id"], c["verdict"]) != c["verdict"]]
+    return Recomputed(claims, tuple(changed), missing)
+
+
+def kept_runs(folder: Path) -> list[Path]:
+    """The folders of runs with rows, a manifest and claims: `folder` itself, or some below it."""
+    places = [folder, *sorted(folder.glob("*")), *sorted(folder.glob("*/seed-*"))]
+    wanted = ("ledger", "manifest.json", "claims.json")
+    return [place for place in places if all((place / name).exists() for name in wanted)]
+
+
+def _from_rows(run: Path, job: Job, scale: str, seed: int) -> tuple[list[dict[str, Any]], str]:
+    """The claims of one study from kept rows, and what is missing."""
+    command = f"separatrix verify --from {run}"
+    with tempfile.TemporaryDirectory() as scratch:
+        # A copy: opening a ledger may compact it.
+        for name in ROWS:
+            source, target = run / name, Path(scratch) / name
+            if source.is_dir():
+                shutil.copytree(source, target)
+            elif source.exists():
+                shutil.copy2(source, target)
+        with contextlib.ExitStack() as stack:
+            lab = stack.enter_context(KeptRows(scratch, workers=0, command=command))
+            try:
+                return run_jobs([job], lab, scale, seed, command), ""
+            except MissingRows as error:
+                about = {"study": job.study.name, "scale": scale, "seed": seed, "command": command}
+                reason = f"the kept rows do not suffice: {error}"
+                findings = [
+                    Finding(claim, "not measured", reason, conditions_met=None).plain() | about
+                    for claim in job.study.claims
+                ]
+                return findings, str(error)
+
+
+def archive_epoch(evidence: Path, epoch: str, why: str) -> list[Path]:
+    """Close an epoch: keep its verdicts in the history, before a changed rule or recipe is run.
+
+    Args:
+        evidence: the folder of kept runs.
+        epoch: the name of the epoch that ends, such as 2026-11.
+        why: what changes after it, and why.
+
+    Returns:
+        The files that were written: the claims.json of each study, and the page of the history.
+
+    Raises:
+        SeparatrixError: the epoch is in the history already, or there is nothing to keep.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", epoch):
+        raise ParameterError("an epoch", "name", "small letters, digits, dots and hyphens", epoch)
+    if not why.strip():
+        raise ParameterError("an epoch", "why", "a text that says what changes and why", why)
+    target = evidence / "history" / epoch
+    if target.exists():
+        raise SeparatrixError(f"the epoch `{epoch}` is in {target} already; give another name")
+    files = [
+        path for path in sorted(evidence.glob("*/claims.json")) if path.parent.name != "history"
+    ]
+    if not files:
+        raise SeparatrixError(f"{evidence} holds no claims.json to keep")
+    written = []
+    with explain_os_errors(f"write {target}"):
+        target.mkdir(parents=True)
+        for file in files:
+            kept = target / f"{file.parent.name}.json"
+            shutil.copy2(file, kept)
+            written.append(kept)
+        page = evidence / "history" / "README.md"
+        head = (
+            "# Epochs\n" if not page.exists() else page.read_text(encoding="utf-8").rstrip() + "\n"
+        )
+        write_bytes(page, f"{head}\n## {epoch}\n\n{why.strip()}\n")
+    return [*written, page]

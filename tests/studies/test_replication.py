@@ -1,0 +1,152 @@
+"""Pooling over seeds, verdicts from kept rows, epochs."""
+
+import json
+import shutil
+
+import pytest
+
+from separatrix.engine import Lab
+from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.studies.replication import (
+    archive_epoch,
+    kept_runs,
+    pool_claims,
+    read_seeds,
+    recompute,
+    run_seeds,
+)
+
+SMALL = ["seeds=3", "steps=20", "samples=40"]
+
+
+def entry(verdict, estimate=1.0, **more):
+    number = {
+        "name": "ratio",
+        "estimate": estimate,
+        "low": estimate - 0.3,
+        "high": estimate + 0.4,
+        "count": 5,
+        "method": "Student's t",
+    }
+    return {
+        "id": "lahoti.order",
+        "verdict": verdict,
+        "reason": f"it is {verdict}",
+        "conditions_met": True,
+        "outside": "",
+        "settle": "" if verdict == "supported" else "more trials",
+        "evidence": [number],
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "pooled", "words"),
+    [
+        (["supported"] * 3, "supported", "all 3 seeds"),
+        (["supported", "supported", "undecided"], "undecided", "2 of 3 seeds"),
+        (["supported", "refuted", "supported"], "undecided", "2 of 3 seeds"),
+        (["refuted"] * 3, "refuted", "all 3 seeds"),
+        (["not measured"] * 3, "not measured", "all 3 seeds"),
+    ],
+)
+def test_verdicts_are_unanimous_or_undecided(verdicts, pooled, words):
+    claim = pool_claims({100 + i: [entry(verdict)] for i, verdict in enumerate(verdicts)})[0]
+    assert claim["verdict"] == pooled
+    assert words in claim["reason"]
+    assert claim["seeds"] == {str(100 + i): verdict for i, verdict in enumerate(verdicts)}
+    if pooled == "undecided":
+        assert claim["settle"]
+
+
+def test_effects_are_pooled_with_their_spread():
+    claims = {seed: [entry("supported", estimate)] for seed, estimate in ((1, 1.0), (2, 1.4))}
+    number = pool_claims(claims)[0]["evidence"][0]
+    assert number["estimate"] == pytest.approx(1.2)
+    assert number["low"] == pytest.approx(1.2 - 0.3 / 2**0.5)
+    assert number["high"] == pytest.approx(1.2 + 0.4 / 2**0.5)
+    assert number["spread"] == [1.0, 1.4]
+    assert number["count"] == 10
+
+
+def test_open_ends_stay_open():
+    censored = entry("supported")
+    censored["evidence"][0] |= {"estimate": None, "high": None}
+    number = pool_claims({1: [censored], 2: [entry("supported")]})[0]["evidence"][0]
+    assert number["estimate"] is None
+    assert number["low"] == pytest.approx(0.7)
+    assert number["high"] is None
+
+
+def test_conditions_hold_when_they_hold_in_every_seed():
+    outside = entry("supported", conditions_met=False, outside="σ is too large")
+    claim = pool_claims({1: [entry("supported")], 2: [outside]})[0]
+    assert claim["conditions_met"] is False
+    assert claim["outside"] == "σ is too large"
+
+
+def test_runs_with_different_claims_are_refused():
+    with pytest.raises(SeparatrixError, match="have different claims, such as `lahoti"):
+        pool_claims({1: [entry("supported")], 2: [entry("supported", id="lahoti.x")]})
+
+
+@pytest.mark.parametrize("text", ["", "1,1", "one", "-3"])
+def test_seeds_that_are_none(text):
+    with pytest.raises(ParameterError, match="different integers such as 101,102"):
+        read_seeds(text)
+
+
+@pytest.fixture(scope="module")
+def replicated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("replicated")
+
+    def open_lab(place, seed):
+        settings = {"scale": "quick", "seed": seed, "changes": SMALL}
+        return Lab(place, workers=0, settings=settings)
+
+    claims = run_seeds(["signal-first"], "quick", (7, 8), folder, open_lab, "a test", SMALL)
+    return folder, claims
+
+
+def test_seeds_run_apart_and_are_pooled(replicated):
+    folder, claims = replicated
+    assert {claim["study"] for claim in claims} == {"signal-first"}
+    assert all(set(claim["seeds"]) == {"7", "8"} for claim in claims)
+    assert json.loads((folder / "claims.json").read_text()) == claims
+    assert (folder / "outcomes" / "signal-first.json").exists()
+    assert [run.name for run in kept_runs(folder)] == ["seed-7", "seed-8"]
+
+
+def test_verdicts_are_recomputed_from_kept_rows_without_training(replicated):
+    folder, claims = replicated
+    again = recompute(folder)
+    assert not again.missing
+    assert not again.changed
+    assert [claim["verdict"] for claim in again.claims] == [claim["verdict"] for claim in claims]
+    assert [claim["evidence"] for claim in again.claims] == [claim["evidence"] for claim in claims]
+
+
+def test_rows_that_are_missing_are_named(replicated, tmp_path):
+    folder, _ = replicated
+    shutil.copytree(folder / "seed-7", tmp_path / "kept")
+    for part in (tmp_path / "kept" / "ledger").glob("*.parquet"):
+        part.unlink()
+    again = recompute(tmp_path / "kept")
+    assert "rows of `" in again.missing["signal-first, seed 7"]
+    assert {claim["verdict"] for claim in again.claims} == {"not measured"}
+    with pytest.raises(SeparatrixError, match="keeps no rows of trials"):
+        recompute(tmp_path / "nothing")
+
+
+def test_an_epoch_keeps_its_verdicts(tmp_path):
+    (tmp_path / "signal").mkdir()
+    (tmp_path / "signal" / "claims.json").write_text("[]")
+    files = archive_epoch(tmp_path, "2026-11", "Bounds are judged as bounds.")
+    assert [file.name for file in files] == ["signal.json", "README.md"]
+    archive_epoch(tmp_path, "2026-12", "Another change.")
+    page = files[-1].read_text()
+    assert page.index("## 2026-11") < page.index("## 2026-12")
+    with pytest.raises(SeparatrixError, match=r"is in .* already"):
+        archive_epoch(tmp_path, "2026-11", "Once more.")
+    with pytest.raises(ParameterError, match="says what changes and why"):
+        archive_epoch(tmp_path, "2027", " ")
