@@ -1,6 +1,7 @@
 """The public names, and rules that the whole source keeps."""
 
 import ast
+import dataclasses
 import enum
 import importlib
 import inspect
@@ -71,19 +72,37 @@ def test_every_layer_says_what_is_public():
         assert public(f"separatrix.{layer}"), f"separatrix.{layer} has no __all__"
 
 
-def needs_example(item):
-    """Whether a public name must show an example: functions, and classes with new methods.
+def new_methods(item):
+    """The public methods that a class has and its base classes have not."""
+    return [
+        member
+        for name, member in vars(item).items()
+        if inspect.isroutine(member)
+        and not name.startswith("_")
+        and not any(hasattr(base, name) for base in item.__bases__)
+    ]
 
-    Plain records, exceptions and enumerations are explained by their fields, interfaces by their
-    implementations, and methods that override others by the class that introduced them.
+
+def needs_example(item):
+    """Whether a public name must show an example: functions, and classes that do something.
+
+    Plain records (with at most one method, such as their plain values), exceptions and enumerations
+    are explained by their fields, interfaces by their implementations, and methods that override
+    others by the class that introduced them.
     """
     if not inspect.isclass(item):
         return inspect.isfunction(item)
     if issubclass(item, Exception | enum.Enum) or inspect.isabstract(item):
         return False
-    methods = (name for name, member in vars(item).items() if inspect.isroutine(member))
-    new = (name for name in methods if not any(hasattr(base, name) for base in item.__bases__))
-    return any(not name.startswith("_") for name in new)
+    record = dataclasses.is_dataclass(item) or hasattr(item, "_fields")
+    return len(new_methods(item)) > (1 if record and not issubclass(item, sx.Spec) else 0)
+
+
+def has_example(item):
+    texts = [item.__doc__]
+    if inspect.isclass(item):
+        texts += [member.__doc__ for member in new_methods(item)]
+    return any(">>>" in (text or "") for text in texts)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -97,7 +116,7 @@ def test_every_public_name_is_explained(package):
             # `dataclass` writes the signature where there is no docstring.
             if not text or text.startswith(f"{name}("):
                 bare.append(name)
-            elif needs_example(item) and ">>>" not in text:
+            elif needs_example(item) and not has_example(item):
                 without_example.append(name)
     assert not bare, f"without a docstring: {bare}"
     assert not without_example, f"without an example in the docstring: {without_example}"
@@ -126,3 +145,35 @@ def test_every_module_is_short_and_keeps_to_what_is_safe_and_public(file):
             assert not re.match(r"(pickle|cPickle|dill|cloudpickle|marshal|shelve)\b", name), name
             assert not re.match(r"jax\.(_src|core|interpreters)\b", name), name
             assert name not in ("eval()", "exec()", "compile()", "allow_pickle=True"), name
+
+
+# Records that the package builds for the user; their docstrings explain the fields in prose.
+BUILT_BY_THE_PACKAGE = {"Diagnosis", "Moment", "Params"}
+
+
+def parameters(item):
+    """The names of what a caller passes: fields of a record or spec, or parameters of a call."""
+    if inspect.isclass(item) and issubclass(item, Exception) and "__init__" not in vars(item):
+        return []
+    if dataclasses.is_dataclass(item):
+        return [field.name for field in dataclasses.fields(item) if field.init]
+    if hasattr(item, "_fields"):
+        return list(item._fields)
+    return [name for name in inspect.signature(item).parameters if name != "self"]
+
+
+def documented_parameters(item):
+    """The names under `Args:` of a docstring."""
+    text = inspect.cleandoc(vars(item).get("__doc__") if inspect.isclass(item) else item.__doc__)
+    section = re.search(r"^Args:\n((?:[ ].*\n?|\n)+)", text, re.MULTILINE)
+    return set(re.findall(r"^ +\*{0,2}(\w+):", section[1], re.MULTILINE)) if section else set()
+
+
+@pytest.mark.parametrize("name", [name for name in sx.__all__ if callable(getattr(sx, name))])
+def test_every_parameter_of_a_public_name_is_documented(name):
+    item = getattr(sx, name)
+    if name in BUILT_BY_THE_PACKAGE or (inspect.isclass(item) and issubclass(item, enum.Enum)):
+        return
+    documented = documented_parameters(item)
+    missing = [parameter for parameter in parameters(item) if parameter not in documented]
+    assert not missing, f"not under `Args:` of {name}: {missing}"

@@ -34,11 +34,18 @@ def diagnose(
     settings: Settings | None = None,
     **changes: Any,
 ) -> Diagnosis:
-    """Whether locality and weight sharing pay on labelled rows: (N, L), (N, L, C), (N, H, W) or (N,
-    H, W, C), or a `Labelled`.
+    """Decide whether locality and weight sharing pay on labelled data.
 
-    `budget` is in seconds. With a lab that has a folder, what was run is kept, and the same call
-    with more time goes on.
+    With a lab that has a folder, finished trainings are stored there, and the same call with a
+    larger budget continues.
+
+    Args:
+        x: Inputs of shape (N, L), (N, L, C), (N, H, W) or (N, H, W, C), or a `Labelled`.
+        y: The labels; None if `x` is a `Labelled`.
+        budget: The time in seconds; None for that of `settings`.
+        lab: The lab that runs the trainings; None for a lab in memory.
+        settings: The settings; None for the defaults.
+        **changes: Settings to change by name.
 
     >>> rng = np.random.default_rng(0)
     >>> quick = Settings(first=2, splits=2, recipe=Settings().recipe._replace(steps=8, looks=2))

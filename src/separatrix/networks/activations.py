@@ -39,6 +39,9 @@ class ClippedReLU(Activation):
     """min(max(z, 0), c): bounded by c with slope at most 1, as Theorem 4 of Malach & Shalev-Shwartz
     assumes.
 
+    Args:
+        ceiling: The bound c.
+
     >>> float(ClippedReLU(ceiling=1.0)(3.0))
     1.0
     """
@@ -63,6 +66,9 @@ class Tanh(Activation):
 class LSA(Activation):
     """Local signal adaptivity, φ_b(z) = relu(z-b) - relu(-z-b): zero inside [-b, b], the identity
     shifted by b outside.
+
+    Args:
+        bias: The bias b.
 
     >>> import jax.numpy as jnp
     >>> LSA(bias=0.5)(jnp.array([-2.0, 0.25, 2.0])).tolist()

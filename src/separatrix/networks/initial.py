@@ -12,19 +12,24 @@ from separatrix.streams import draw, normal, sign
 class Initial(Spec):
     """The distribution of the parameters before training.
 
-    `weights` is the distribution of the hidden weights:
+    The distributions of the hidden weights are:
 
-    - "scaled": N(0, scale²/fan_in), fan_in being the number of inputs that a unit really sees
-      (scale √2 is He's);
+    - "scaled": N(0, scale²/fan_in), where fan_in is the number of inputs that a unit sees (scale √2
+      is He's initialisation);
     - "normal": N(0, scale²);
     - "directions": uniform on the sphere of radius `scale`, unit by unit;
     - "signs": ±1/fan_in with hidden bias 1/fan_in - 1 (Theorem 4 of Malach & Shalev-Shwartz;
-      `scale` is not used).
+      `scale` is not used). The hidden biases of all others are 0.
 
-    Trained readouts begin at N(0, readout²/units) — at 0 for `readout=0`, as Theorem 4 wants. Other
-    hidden biases begin at 0.
+    Args:
+        weights: The distribution of the hidden weights: `scaled`, `normal`, `directions` or
+            `signs`.
+        scale: The scale of the hidden weights.
+        readout: The scale of a trained readout, which is drawn from N(0, readout²/units); 0 for a
+            readout of zeros, as in Theorem 4.
 
-    >>> Initial("signs", readout=0.0).weights
+    >>> import separatrix as sx
+    >>> sx.CNN(field=3, initial=Initial("signs", readout=0.0)).initial.weights
     'signs'
     """
 

@@ -10,14 +10,19 @@ from separatrix.spec import Spec, choice, static
 
 
 class Views(Spec):
-    """Which coordinates each window sees: `blocks` ordered disjoint blocks, then `count` random
-    views of `size` coordinates.
+    """Which coordinates each window sees: ordered disjoint blocks, then random views.
 
-    `kind` says how the random ones are drawn: "subsets" (uniform subsets, their coordinates in
-    random order), "windows" (contiguous, the first coordinate uniform) or "permutation" (disjoint
-    blocks of a random permutation of all coordinates, then of a second permutation, and so on).
-    Coordinates are the flat positions of the input; where the input has several channels, a view
-    sees all of them. Equal specs draw equal views: the seed is part of a network's identity.
+    Coordinates are the flat positions of the input; a view sees all channels. Equal specs draw
+    equal views: the seed is part of the identity of a network.
+
+    Args:
+        count: The number of random views.
+        size: The number of coordinates of a view.
+        seed: The seed of the random views.
+        kind: How random views are drawn: `subsets` (uniform subsets in random order), `windows`
+            (contiguous, with a uniform first coordinate) or `permutation` (disjoint blocks of a
+            random permutation of all coordinates, then of a second one, and so on).
+        blocks: The number of ordered disjoint blocks.
 
     >>> views = Views(count=2, size=3, seed=0, kind="permutation")
     >>> views.places(6).shape

@@ -60,7 +60,16 @@ PROBES: dict[str, Probe] = {}
 def probe(
     name: str, needs: str = "", recall: Callable[[dict[str, Array]], Any] | None = None
 ) -> Callable[[Any], Any]:
-    """Register a function as the probe `name`, so that a trial can ask for it.
+    """Register a function as a probe, so that trials can measure it by its name.
+
+    Args:
+        name: The name of the probe.
+        needs: What the task or network must have: `direction`, `start`, `regression`, or nothing
+            (see `Probe`).
+        recall: For a probe that remembers: a function from the trained parts to its first memory.
+
+    Returns:
+        A decorator for the function that measures a `Moment`.
 
     >>> @probe("always-one")
     ... def always_one(moment):

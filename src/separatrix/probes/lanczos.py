@@ -49,25 +49,30 @@ def largest_eigenvalue(
     tolerance: float = 1e-3,
     iterations: int = 40,
 ) -> Eigenpairs:
-    """The largest eigenvalue of the Hessian of `loss` at `params`, a pytree.
+    """The largest eigenvalue of the Hessian of `loss` at `params`; it can be traced and batched.
 
-    Lanczos begins at `start` (a pytree like `params`, such as the eigenvector of an earlier moment;
-    mix in some noise, since from an exact eigenvector it can find no other), or at a fixed random
-    vector, and stops when the residual is at most `tolerance` times the eigenvalue's magnitude or
-    after `iterations` products. It can be traced, compiled and batched.
+    Args:
+        loss: A function from parameters to a number.
+        params: The parameters, a pytree.
+        start: The first vector, a pytree like `params`, such as the eigenvector of an earlier
+            moment with some noise (from an exact eigenvector Lanczos finds no other); None for a
+            fixed random vector.
+        tolerance: The largest residual ‖Hv - λv‖, relative to |λ|.
+        iterations: The largest number of Hessian-vector products.
 
     >>> import jax.numpy as jnp
     >>> curvature = jnp.array([1.0, -9.0, 4.0])
-    >>> found = largest_eigenvalue(lambda p: 0.5 * jnp.sum(curvature * p["x"] ** 2), {"x": jnp.ones(3)})
-    >>> round(float(found.values), 4), found.vectors["x"].shape
+    >>> loss = lambda params: 0.5 * jnp.sum(curvature * params["x"] ** 2)
+    >>> pair = largest_eigenvalue(loss, {"x": jnp.ones(3)})
+    >>> round(float(pair.values), 4), pair.vectors["x"].shape
     (4.0, (3,))
     """
-    found = top_eigenvalues(loss, params, 1, start, tolerance, iterations)
+    pairs = top_eigenvalues(loss, params, 1, start, tolerance, iterations)
     return Eigenpairs(
-        found.values[0],
-        found.residuals[0],
-        found.iterations,
-        jax.tree.map(lambda leaf: leaf[0], found.vectors),
+        pairs.values[0],
+        pairs.residuals[0],
+        pairs.iterations,
+        jax.tree.map(lambda leaf: leaf[0], pairs.vectors),
     )
 
 
@@ -79,14 +84,22 @@ def top_eigenvalues(
     tolerance: float = 1e-3,
     iterations: int = 40,
 ) -> Eigenpairs:
-    """The `count` largest eigenvalues of the Hessian, the largest first, all to the tolerance (or
-    as far as `iterations` go).
+    """The largest eigenvalues of the Hessian of `loss` at `params`, the largest first.
 
-    Lanczos sees one copy of an eigenvalue that the Hessian has several times.
+    An eigenvalue that the Hessian has several times is found once.
+
+    Args:
+        loss: A function from parameters to a number.
+        params: The parameters, a pytree.
+        count: The number of eigenvalues.
+        start: The first vector, a pytree like `params`; None for a fixed random vector.
+        tolerance: The largest residual ‖Hv - λv‖, relative to |λ|.
+        iterations: The largest number of Hessian-vector products.
 
     >>> import jax.numpy as jnp
     >>> curvature = jnp.array([1.0, -9.0, 4.0, 2.0])
-    >>> [round(float(each), 3) for each in top_eigenvalues(lambda p: 0.5 * jnp.sum(curvature * p**2), jnp.zeros(4), count=2).values]
+    >>> pairs = top_eigenvalues(lambda x: 0.5 * jnp.sum(curvature * x**2), jnp.zeros(4), count=2)
+    >>> [round(float(value), 3) for value in pairs.values]
     [4.0, 2.0]
     """
     flat, restore = ravel_pytree(params)
@@ -114,12 +127,19 @@ def block_eigenvalues(
     tolerance: float = 1e-3,
     iterations: int = 40,
 ) -> dict[str, Eigenpairs]:
-    """The largest eigenvalue of each part's own block of the Hessian (of a named tuple or
-    dictionary; missing parts are left out).
+    """The largest eigenvalue of each diagonal block of the Hessian of `loss` at `params`.
+
+    Args:
+        loss: A function from parameters to a number.
+        params: The parameters, a named tuple or dictionary with one entry per block; empty entries
+            are skipped.
+        tolerance: The largest residual ‖Hv - λv‖, relative to |λ|.
+        iterations: The largest number of Hessian-vector products per block.
 
     >>> import jax.numpy as jnp
-    >>> found = block_eigenvalues(lambda p: p["a"][0] ** 2 + 3 * p["b"][0] ** 2 + p["a"][0] * p["b"][0], {"a": jnp.ones(1), "b": jnp.ones(1)})
-    >>> {name: float(pair.values) for name, pair in found.items()}
+    >>> loss = lambda params: jnp.sum(params["a"] ** 2 + 3 * params["b"] ** 2)
+    >>> pairs = block_eigenvalues(loss, {"a": jnp.ones(1), "b": jnp.ones(1)})
+    >>> {name: float(pair.values) for name, pair in pairs.items()}
     {'a': 2.0, 'b': 6.0}
     """
     named: dict[str, Any] = params._asdict() if hasattr(params, "_asdict") else dict(params)

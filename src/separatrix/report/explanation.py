@@ -36,7 +36,12 @@ class RunVerdict:
 class Explanation:
     """A claim, the rule that decides it, and the verdicts that are at hand.
 
-    `print(explanation)` shows all of it; `plain()` gives it as plain values.
+    `print(explanation)` shows all of it; `plain()` returns it as plain values.
+
+    Args:
+        claim: The claim.
+        study: The name of the study that decides it.
+        verdicts: The verdicts of all runs at hand.
 
     >>> explain("malach.lemma6.exact", evidence="no-such-folder").command
     'separatrix run pattern-readout --scale full'

@@ -51,7 +51,11 @@ def lowering(
 
 
 def current() -> Lowering:
-    """The innermost choice; outside of any `lowering`, one without kernels."""
+    """The innermost choice; outside of any `lowering`, one without kernels.
+
+    >>> current().kernels
+    False
+    """
     return _CURRENT.get()
 
 

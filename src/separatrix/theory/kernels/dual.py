@@ -31,6 +31,10 @@ class Dual:
 
     `hinges` holds (coefficient, sign, threshold) of every hinge; it is empty for tanh, which is a
     series instead.
+
+    >>> relu = Dual("relu", ((1.0, 1.0, 0.0),))
+    >>> round(float(relu.mean(1.0)), 4)  # E[max(u, 0)] = 1/√(2π)
+    0.3989
     """
 
     name: str
