@@ -1,4 +1,4 @@
-"""An independent spelling of the networks and of gradient descent: NumPy, float64, loops, gradients
+"""An independent implementation of networks and gradient descent: NumPy, float64, loops, gradients
 by hand.
 """
 
@@ -19,7 +19,7 @@ ACTIVATIONS = {
     ),
 }
 
-# Each loss as (value, slope with respect to the score).
+# Each loss as (value, derivative with respect to the score).
 LOSSES = {
     "hinge": (
         lambda s, y: np.maximum(0.0, 1.0 - y * s),
@@ -33,7 +33,7 @@ LOSSES = {
 
 
 def parameter_of(activation):
-    """The one number of an activation, 0 where it has none."""
+    """The parameter of an activation; 0 if it has none."""
     return getattr(activation, "bias", getattr(activation, "ceiling", 0.0))
 
 
@@ -97,8 +97,8 @@ def unit_by_unit(network, params, x):
 
 
 def forward(network, params, patches, level):
-    """Scores of all rows, with what the gradient needs: (scores, hidden inputs, hidden outputs,
-    coefficients).
+    """Scores of all rows, and the residuals of the backward pass: (scores, hidden inputs, hidden
+    outputs, coefficients).
     """
     act, _ = ACTIVATIONS[type(network.activation).__name__]
     positions = patches.shape[0]
@@ -124,11 +124,11 @@ def forward(network, params, patches, level):
 def loss_and_gradient(network, params, patches, y, weight, loss, level=None):
     """The weighted mean loss and its gradient in every part, by hand."""
     level = parameter_of(network.activation) if level is None else level
-    value, slope = LOSSES[loss]
+    value, loss_derivative = LOSSES[loss]
     _, derivative = ACTIVATIONS[type(network.activation).__name__]
     scores, z, hidden, coefficients = forward(network, params, patches, level)
-    push = weight * slope(scores, y)  # per row
-    inner = coefficients[:, :, None] * derivative(z, level) * push  # per position, filter, row
+    cotangent = weight * loss_derivative(scores, y)  # per row
+    inner = coefficients[:, :, None] * derivative(z, level) * cotangent  # per position, filter, row
     weights = np.einsum("pfr,psr->pfs", inner, patches)
     bias = inner.sum(2)
     if network.connectivity != "local":
@@ -137,15 +137,15 @@ def loss_and_gradient(network, params, patches, y, weight, loss, level=None):
     if network.bias:
         gradient["bias"] = bias
     if network.readout != "sum":
-        readout = np.einsum("pfr,r->pf", hidden, push)
+        readout = np.einsum("pfr,r->pf", hidden, cotangent)
         gradient["readout"] = readout.mean(0) if network.readout == "pooled" else readout
     if network.offset:
-        gradient["offset"] = push.sum()
+        gradient["offset"] = cotangent.sum()
     return float(weight @ value(scores, y)), gradient
 
 
 def project(weights, projection):
-    """Each unit's weights into the unit ball or onto the sphere."""
+    """Project the weights of each unit into the unit ball or onto the unit sphere."""
     if projection == "none":
         return weights
     norm = np.linalg.norm(weights, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What the tests of the engine, the studies and the command line share."""
+"""Shared by the tests of the engine, the studies and the command line: tiny sweeps, and drivers."""
 
 import os
 import subprocess
@@ -48,9 +48,8 @@ def compilation_cache(tmp_path_factory):
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "separatrix-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEPARATRIX_CACHE", str(folder))
-        patch.setenv(
-            "JAX_DISABLE_MOST_OPTIMIZATIONS", "1"
-        )  # processes that tests start compile as fast as this one
+        # Processes that tests start compile as fast as this one.
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
         for name in ("FORCE_COLOR", "NO_COLOR", "SEPARATRIX_DEBUG"):
             patch.delenv(name, raising=False)
         use_compilation_cache()
@@ -73,27 +72,27 @@ class Driver:
         )
 
     def family(self):
-        """The processes that this command started and that are still alive, zombies left out."""
-        found = []
+        """The processes that this command started and that are still alive, without zombies."""
+        pids = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != self.process.pid:
                 try:
                     if self.mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
+                        pids.append(int(entry.name))
                 except OSError:
                     pass
-        return found
+        return pids
 
     def workers(self):
-        """Those of them that are worker processes."""
-        found = []
+        """The worker processes among them."""
+        pids = []
         for pid in self.family():
             try:
                 if b"separatrix.engine.execute.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    found.append(pid)
+                    pids.append(pid)
             except OSError:
                 pass
-        return found
+        return pids
 
     def wait_for(self, condition, seconds=120.0):
         """Wait until something holds; False if the command ended before it did."""
