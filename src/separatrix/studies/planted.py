@@ -287,7 +287,7 @@ def _equivalences() -> list[Planted]:
 
     def row(name: str, shift: float, holds: bool, power=None):
         def simulate(generator: np.random.Generator) -> dict[str, Any]:
-            return {"": MeanOf(tuple(shift + 0.5 * generator.normal(size=8)))}
+            return {"": MeanOf(tuple(shift + 0.5 * generator.normal(size=10)))}
 
         return Planted(f"A = B: {name}", kind, simulate, holds, power)
 
