@@ -1,8 +1,10 @@
 """Shared by the tests of the engine, the studies and the command line: tiny sweeps, and drivers."""
 
 import os
+import stat
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.engine import use_compilation_cache
+from separatrix.engine.execute import local
 
 TASK = sx.SignalTask(patches=4, dimension=3, noise=0.3)
 NETWORK = sx.CNN(field=1, readout="sum", bias=False)
@@ -20,6 +23,17 @@ MEASURE = sx.Measure(test=64, times=2)
 def tiny(task=TASK, network=NETWORK, learner=LEARNER, samples=12, seeds=2):
     """A sweep of trials that take about a millisecond each; everything tiny shares one program."""
     return sx.Sweep.grid(task, network, learner, samples, seeds, MEASURE)
+
+
+def fake_worker(folder, monkeypatch, body):
+    """Have worker processes run `body` for each `message` that they are sent."""
+    script = folder / "worker.py"
+    head = "import sys, os, json, time\nfor line in sys.stdin:\n    message = json.loads(line)\n"
+    script.write_text(head + textwrap.indent(textwrap.dedent(body), "    "))
+    program = folder / "python"
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(local.sys, "executable", str(program))
 
 
 def plain_rows(table):

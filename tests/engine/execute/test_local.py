@@ -1,31 +1,14 @@
 """Worker processes: what fails is one sentence, and time limits hold."""
 
 import math
-import stat
-import sys
-import textwrap
 
 import pytest
 
 import separatrix as sx
-from running import tiny
+from running import fake_worker, tiny
 from separatrix.engine import Device, make_plan
-from separatrix.engine.execute import local
 from separatrix.engine.execute.local import Workers, worker_environment
 from separatrix.errors import SeparatrixError
-
-
-def fake_worker(folder, monkeypatch, body):
-    """Have workers run `body` instead, which sees each `line` it is sent."""
-    script = folder / "worker.py"
-    script.write_text(
-        "import sys, time, os, json\nfor line in sys.stdin:\n"
-        + textwrap.indent(textwrap.dedent(body), "    ")
-    )
-    program = folder / "python"
-    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(local.sys, "executable", str(program))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
 """Scheduling and compiling ahead: what workers are handed, and that only the time depends on it."""
 
 import json
-import stat
-import sys
-import textwrap
 import threading
 import time
 
@@ -11,9 +8,8 @@ import jax
 import pytest
 
 import separatrix as sx
-from running import TASK, plain_rows, tiny
+from running import TASK, fake_worker, plain_rows, tiny
 from separatrix.engine import Device, make_plan
-from separatrix.engine.execute import local
 from separatrix.engine.execute.local import Workers
 from separatrix.engine.execute.scheduler import Scheduler, hints_of
 from separatrix.errors import SeparatrixError
@@ -91,17 +87,6 @@ def test_chunks_do_not_wait_for_hints_and_need_none():
     scheduler.close()
     assert scheduler.next_chunk(0) is None
     assert scheduler.next_hint(0) is None
-
-
-def fake_worker(folder, monkeypatch, body):
-    """Have workers run `body` instead, which sees each `message` it is sent."""
-    script = folder / "worker.py"
-    head = "import sys, os, json, time\nfor line in sys.stdin:\n    message = json.loads(line)\n"
-    script.write_text(head + textwrap.indent(textwrap.dedent(body), "    "))
-    program = folder / "python"
-    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(local.sys, "executable", str(program))
 
 
 ANSWERS = """print(json.dumps({"rows": [], "tally": {"trials": 1}}), flush=True)"""
