@@ -61,9 +61,7 @@ class Tiling(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Rows that a program of the backward pass sums; in short windows the last program may have
-        fewer.
-        """
+        """Rows that one program of the backward pass sums; the last one may have fewer."""
         return (
             divisor(self.rows, ROWS) if self.long else -(-self.rows // (self.parts * WARP)) * WARP
         )
@@ -143,9 +141,7 @@ def _share(units: int, columns: int, length: int, most: int) -> Share:
 
 
 def _fewest_columns(units: int, length: int, sums: int) -> int:
-    """Columns per thread, so that the fewest columns are computed twice and the fewest instructions
-    are not multiply-adds.
-    """
+    """Columns per thread: few computed twice, and few instructions beside multiply-adds."""
     most = max(1, min(8, sums // units, -(-length // WARP)))
     return min(
         range(min(4, most), most + 1),
