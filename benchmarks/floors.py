@@ -3,7 +3,7 @@ package, and three PyTorch programs.
 
     python benchmarks/floors.py --out floors.json                 # every shape; minutes on a GPU
     python benchmarks/floors.py --shapes LCN,CNN --limit 20       # in pieces
-    python benchmarks/floors.py --spelling fused                  # with kernels only (short
+    python benchmarks/floors.py --implementation fused                  # with kernels only (short
     programs have none in the package)
 
 Shapes: the five of `networks.py`; the FCN of the study `signal` at its full scale (30 patches of
@@ -257,7 +257,7 @@ def attempt(program: Callable[[], dict[str, Any]], limit: float) -> dict[str, An
 
 
 @contextlib.contextmanager
-def spelled(name: str) -> Iterator[None]:
+def implemented_by(name: str) -> Iterator[None]:
     """Within, programs are made with kernels ("fused") or without ("product"), however much they
     have to do; an error where they do not compile.
     """
@@ -277,9 +277,9 @@ def spelled(name: str) -> Iterator[None]:
         raise RuntimeError("no program had kernels")
 
 
-def time_spelled(trials: list[Any], precision: str, spelling: str) -> dict[str, float]:
-    """The package in one of its spellings."""
-    with spelled(spelling):
+def time_implementation(trials: list[Any], precision: str, implementation: str) -> dict[str, float]:
+    """The package in one of its implementations."""
+    with implemented_by(implementation):
         return time_package(trials, precision)
 
 
@@ -288,7 +288,7 @@ def programs_of(
     steps: int,
     limit: float,
     platform: str,
-    spellings: tuple[str, ...] = ("product",),
+    implementations: tuple[str, ...] = ("product",),
 ) -> dict[str, Callable[[], dict[str, Any]]]:
     """The programs of a shape by name.
 
@@ -306,11 +306,11 @@ def programs_of(
         )
 
     ours: dict[str, Callable[[], dict[str, Any]]] = {}
-    for spelling in spellings:
-        for precision in ("float32", "tf32") if spelling == "product" else ("float32",):
-            name = f"Separatrix, {precision}" + ("" if spelling == "product" else f", {spelling}")
-            ours[name] = lambda precision=precision, spelling=spelling: time_spelled(
-                trials, precision, spelling
+    for implementation in implementations:
+        for precision in ("float32", "tf32") if implementation == "product" else ("float32",):
+            name = f"Separatrix, {precision}" + ("" if implementation == "product" else f", {implementation}")
+            ours[name] = lambda precision=precision, implementation=implementation: time_implementation(
+                trials, precision, implementation
             )
     return ours | {
         which: lambda which=which: torch_program(which) for which in floors_torch.PROGRAMS
@@ -337,7 +337,7 @@ def measure_shape(
         )
     found: dict[str, Any] = {}
     for program, call in programs_of(
-        trials, given.steps, given.limit, platform, tuple(given.spelling.split(","))
+        trials, given.steps, given.limit, platform, tuple(given.implementation.split(","))
     ).items():
         one = found[program] = attempt(call, given.limit)
         if "not_measured" in one:
@@ -414,9 +414,9 @@ def main() -> None:
         help="seconds a program may take, with its compilation",
     )
     arguments.add_argument(
-        "--spelling",
+        "--implementation",
         default="",
-        help="spellings: product (activations in memory), fused (kernels, where there are any; by default on GPUs)",
+        help="implementations: product (activations in memory), fused (kernels, where there are any; by default on GPUs)",
     )
     arguments.add_argument(
         "--commit", default="", help="the commit to state where the source tree has no git folder"
@@ -428,11 +428,11 @@ def main() -> None:
     wanted = given.shapes.split(",")
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
-    if given.spelling and (
-        unknown := [name for name in given.spelling.split(",") if name not in ("product", "fused")]
+    if given.implementation and (
+        unknown := [name for name in given.implementation.split(",") if name not in ("product", "fused")]
     ):
         sys.exit(
-            f"the spellings must be among product and fused, got {', '.join(map(repr, unknown))}"
+            f"the implementations must be among product and fused, got {', '.join(map(repr, unknown))}"
         )
     if min(given.networks, given.steps) < 1 or not given.limit > 0:
         sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
@@ -452,7 +452,7 @@ def main() -> None:
     import floors_torch
 
     platform = jax.devices()[0].platform
-    given.spelling = given.spelling or (
+    given.implementation = given.implementation or (
         "product" if platform == "cpu" else "product,fused"
     )  # interpreted kernels are slow
     whole: dict[str, Any] = (

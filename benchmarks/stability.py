@@ -9,7 +9,7 @@ sample sizes of a program together, planned as for the study's own number of ste
 each sample size by itself, nothing padded). A trial-step is one gradient step of one network. The
 same float32 precision of products in both, nothing measured on the way; compilation is timed apart.
 
-    python benchmarks/stability.py --spelling product,fused --kinds CNN
+    python benchmarks/stability.py --implementation product,fused --kinds CNN
 
 times shared networks twice, with units kept in memory ("product") and in kernels that keep them on
 chip ("fused"), however much there is to do; "plan" is what the package does.
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-SPELLINGS = ("plan", "product", "fused")
+IMPLEMENTATIONS = ("plan", "product", "fused")
 
 
 def torch_rate(
@@ -140,9 +140,9 @@ def main() -> None:
     arguments.add_argument("--dimensions", default="50,100,200,400", help="dimensions to compare")
     arguments.add_argument("--kinds", default="CNN,FCN", help="networks to compare")
     arguments.add_argument(
-        "--spelling",
+        "--implementation",
         default="plan",
-        help="spellings of shared networks among plan (what the package does), product and fused",
+        help="implementations of shared networks among plan (what the package does), product and fused",
     )
     arguments.add_argument(
         "--sizes",
@@ -174,12 +174,12 @@ def main() -> None:
             f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.sphere.dimensions))}; got {', '.join(unknown)}"
         )
     figures = []
-    names = given.spelling.split(",")
-    if unknown := [each for each in names if each not in SPELLINGS]:
-        sys.exit(f"spellings are {', '.join(SPELLINGS)}; got {', '.join(unknown)}")
+    names = given.implementation.split(",")
+    if unknown := [each for each in names if each not in IMPLEMENTATIONS]:
+        sys.exit(f"implementations are {', '.join(IMPLEMENTATIONS)}; got {', '.join(unknown)}")
     sizes = ["plan", "own"] if given.sizes == "both" else [given.sizes]
     print(
-        "| network | d | spelling | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
+        "| network | d | implementation | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
         "|---|---|---|---|---|---|---|---|"
     )
     for kind in kinds:
@@ -204,7 +204,7 @@ def main() -> None:
                 with (
                     as_planned(given.steps, trials[0].learner.steps)
                     if name == "plan"
-                    else floors.spelled(name)
+                    else floors.implemented_by(name)
                 ):
                     ours = our_rate(chunks_of(trials, given.steps, size))
                 ratio = ours["rate"] / mean
@@ -212,7 +212,7 @@ def main() -> None:
                     {
                         "network": kind,
                         "dimension": dimension,
-                        "spelling": name,
+                        "implementation": name,
                         "sizes": size,
                         "trials": len(trials),
                         "torch": loops,

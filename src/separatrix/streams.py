@@ -10,7 +10,7 @@ This module guarantees two things that `jax.random` does not:
 
 The generator is that of JAX (threefry-2x32, 20 rounds; the tests compare them bit by bit),
 implemented here to control the counters. This implementation also compiles and runs faster than
-`jax.random.normal` on a CPU (benchmarks/spellings.py).
+`jax.random.normal` on a CPU (benchmarks/implementations.py).
 """
 
 import hashlib

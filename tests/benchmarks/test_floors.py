@@ -183,7 +183,7 @@ def test_pytorch_is_timed(plain, program):
     assert found["seconds_a_step"] > 0
 
 
-def test_other_spellings_are_timed_beside_the_packages(floors, monkeypatch):
+def test_other_implementations_are_timed_beside_the_packages(floors, monkeypatch):
     monkeypatch.setattr(floors, "case_of", lambda trials: None)
     names = {
         which: list(floors.programs_of(trials_of(which), 1, 60.0, "cpu", ("product", "fused")))
@@ -195,8 +195,8 @@ def test_other_spellings_are_timed_beside_the_packages(floors, monkeypatch):
         == ["Separatrix, float32", "Separatrix, tf32", "Separatrix, float32, fused"]
     )
     wide = [trial.replace(network=trial.network.replace(width=8)) for trial in trials_of("local")]
-    assert floors.time_spelled(wide, "float32", "fused")["seconds_a_step"] > 0
+    assert floors.time_implementation(wide, "float32", "fused")["seconds_a_step"] > 0
     with pytest.raises(
         RuntimeError, match="no program had kernels"
     ):  # with few units there are none
-        floors.time_spelled(trials_of("local"), "float32", "fused")
+        floors.time_implementation(trials_of("local"), "float32", "fused")

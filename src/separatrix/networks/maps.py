@@ -82,7 +82,8 @@ def see(
         stride: the network's stride, where `maps` has none.
     """
     space, axes = shape[:-1], len(frame) - 1
-    side, step = (field, stride) if maps.side is None else (maps.side, maps.stride)
+    side: Any = field if maps.side is None else maps.side
+    step: Any = stride if maps.side is None else maps.stride
     counts = tuple((n - side) // step + 1 for n in space)
     size, area = field**axes, side**axes
     length = math.prod(frame[:-1])

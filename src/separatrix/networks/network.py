@@ -205,7 +205,8 @@ class Network(Spec):
         """Lay the network over inputs of `shape`, in arrays of the sizes of `within`."""
         frame, sight = within or Frame(shape, self.width), None
         if self.maps is not None:
-            sight = see(self.maps, shape, frame.shape, self.field, self.stride)
+            field: Any = self.field
+            sight = see(self.maps, shape, frame.shape, field, self.stride)
         if self.layered:
             return layers.layout(self, shape, within)._replace(sight=sight)
         where, full = self.windows(frame.shape), self.connectivity == "full"
@@ -328,7 +329,7 @@ class Network(Spec):
         positions, _, rows = windows.shape
         weights = layout.spread(layer.weights)
         bias = None if layer.bias is None else layout.spread(layer.bias)
-        if self.place_bias is not None:
+        if self.place_bias is not None and layer.bias is not None:
             bias = jnp.where(self.place_bias == 1, layer.bias, layer.bias[:1])
         if self._uses_kernels(weights.shape[1], patches):
             coefficients = self.coefficients(params, layout)

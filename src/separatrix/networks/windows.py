@@ -23,7 +23,7 @@ class Windows(NamedTuple):
     stride: tuple[int, ...]
     channels: int
     border: str = "valid"  # "wrap": windows continue around the edge
-    views: Views | None = None  # then `space` is flat, and these say what each window sees
+    views: Any = None  # `Views` or `Maps`: then `space` is flat, and they say what windows see
 
     @property
     def counts(self) -> tuple[int, ...]:

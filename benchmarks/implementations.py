@@ -1,8 +1,8 @@
-"""Why the networks and the random streams are spelled as they are: alternatives timed in one run on
-one core; JSON out.
+"""Why the networks and the random streams are implemented as they are: alternatives timed in one
+run on one core; JSON out.
 
 LCN and CNN of benchmarks/networks.py (20 patches of 20, 20 filters, 512 rows, 30 steps) in several
-spellings of the same sums, and 4096 x 20 x 20 normal draws by `separatrix.streams` and by
+implementations of the same sums, and 4096 x 20 x 20 normal draws by `separatrix.streams` and by
 `jax.random`.
 """
 
@@ -28,7 +28,7 @@ def clock(run: Callable[[], Any], repeats: int = 3) -> float:
     return best
 
 
-def spellings() -> dict[str, tuple[Callable[..., Any], Any, Any]]:
+def implementations() -> dict[str, tuple[Callable[..., Any], Any, Any]]:
     """Name to (scores of parameters and data, parameters, data)."""
     import jax
     import jax.numpy as jnp
@@ -85,7 +85,7 @@ def main() -> None:
     peak = matmul_peak("cpu")
     y = jnp.sign(jax.random.normal(jax.random.key(1), (ROWS,)))
     result: dict[str, Any] = {"share_of_peak": {}, "normal_draws": {}}
-    for name, (scores, params, data) in spellings().items():
+    for name, (scores, params, data) in implementations().items():
 
         def train(params: Any, data: Any, scores: Any = scores) -> Any:
             slope = jax.grad(lambda p: jnp.mean(jax.nn.softplus(-y * scores(p, data))))
