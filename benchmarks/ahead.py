@@ -1,12 +1,13 @@
 """Kernels compiled for an H200 that is not there: registers, warps that fit on a processor, and how
 many instructions are multiply-adds.
 
-    python -m pip install "jax[cuda13]" triton        # no GPU and no driver needed; nvdisasm comes
-    with triton JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
+    # no GPU and no driver needed; nvdisasm comes with triton
+    python -m pip install "jax[cuda13]" triton
+    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python benchmarks/ahead.py --shapes LCN,FCN-20
 
-The shapes and tilings are those of `fused_timing.py`. Instructions are those of the compiled loops; at
-one a cycle on each of an H200's 528 schedulers they bound a kernel's time from below. What a table
-cannot say is how long warps wait.
+The shapes and tilings are those of `fused_timing.py`. Instructions are those of the compiled loops;
+at one per cycle on each of an H200's 528 schedulers they bound a kernel's time from below. The
+table cannot say how long warps wait.
 """
 
 import argparse

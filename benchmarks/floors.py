@@ -308,9 +308,11 @@ def programs_of(
     ours: dict[str, Callable[[], dict[str, Any]]] = {}
     for implementation in implementations:
         for precision in ("float32", "tf32") if implementation == "product" else ("float32",):
-            name = f"Separatrix, {precision}" + ("" if implementation == "product" else f", {implementation}")
-            ours[name] = lambda precision=precision, implementation=implementation: time_implementation(
-                trials, precision, implementation
+            name = f"Separatrix, {precision}" + (
+                "" if implementation == "product" else f", {implementation}"
+            )
+            ours[name] = lambda precision=precision, implementation=implementation: (
+                time_implementation(trials, precision, implementation)
             )
     return ours | {
         which: lambda which=which: torch_program(which) for which in floors_torch.PROGRAMS
@@ -416,7 +418,8 @@ def main() -> None:
     arguments.add_argument(
         "--implementation",
         default="",
-        help="implementations: product (activations in memory), fused (kernels, where there are any; by default on GPUs)",
+        help="implementations: product (activations in memory), fused (kernels, where there are any;"
+        " by default on GPUs)",
     )
     arguments.add_argument(
         "--commit", default="", help="the commit to state where the source tree has no git folder"
@@ -429,7 +432,9 @@ def main() -> None:
     if unknown := [name for name in wanted if name not in SHAPES]:
         sys.exit(f"the shapes must be among {', '.join(SHAPES)}, got {', '.join(unknown)}")
     if given.implementation and (
-        unknown := [name for name in given.implementation.split(",") if name not in ("product", "fused")]
+        unknown := [
+            name for name in given.implementation.split(",") if name not in ("product", "fused")
+        ]
     ):
         sys.exit(
             f"the implementations must be among product and fused, got {', '.join(map(repr, unknown))}"

@@ -1,13 +1,14 @@
 """One training step of networks with one hidden layer, without kernels and with kernels of several
 tilings: ms per step, in one run.
 
-    python benchmarks/fused_timing.py                              # on a GPU; a minute at most
-    python benchmarks/fused_timing.py --interpret --seconds 300    # tiny sizes, interpreted on a
-    CPU: whether everything runs
+    # on a GPU; a minute at most
+    python benchmarks/fused_timing.py
+    # tiny sizes, interpreted on a CPU: whether everything runs
+    python benchmarks/fused_timing.py --interpret --seconds 300
 
 A step is the gradient of the logistic loss of all networks together and their update, many in one
-compiled loop; "forward" is the outputs alone. The error is that of the first step's gradients of one
-network against float64, the largest of any parameter as a share of that parameter's largest
+compiled loop; "forward" is the outputs alone. The error is that of one network's gradients in the
+first step against float64, the largest of any parameter as a share of that parameter's largest
 gradient. A variant that fails says why in its line, and the others are measured. For floors and
 implementations see `floors.py` beside this file and `separatrix.networks.kernels`. A tiling has
 (units per warp, columns per thread, steps read ahead) for the forward and for the backward pass;

@@ -32,7 +32,7 @@ TOLERANCE = 1e-5
 
 
 def tiling_with(shares, weights, patches, own=streaming.tiling_of):
-    """The tiling with these shares, as far as they divide what there is; with None, the package's."""
+    """The tiling with these shares, as far as they divide the sizes; with None, the package's."""
     tiling = own(weights, patches)
     if shares is None:
         return tiling

@@ -1,4 +1,4 @@
-"""Trials: one (task, network, learner, samples, seed) and the program that turns it into one row."""
+"""Trials: one (task, network, learner, samples, seed), and the program that makes one row of it."""
 
 from collections.abc import Iterable
 from typing import Any, Self

@@ -79,6 +79,9 @@ class Patches(NamedTuple):
 
     `by_row` is a second copy, which some kernels read. Only `Layout.cut` decides whether there is
     one, and only `Network.scores` reads it.
+
+    >>> Patches(jnp.ones((4, 3, 10))).take(jnp.arange(2)).by_span.shape
+    (4, 3, 2)
     """
 
     by_span: Float[Array, "positions span rows"]

@@ -35,8 +35,10 @@ class Windows(NamedTuple):
     def counts_of(self, space: Any) -> tuple[Any, ...]:
         """How many windows there are along each axis of another input, whose sizes may be traced.
 
-        >>> windows((8, 1), field=3, stride=2).counts_of((10,)), windows((8, 1), 3, 2, border="wrap").counts_of((10,))
-        ((4,), (5,))
+        >>> windows((8, 1), field=3, stride=2).counts_of((10,))
+        (4,)
+        >>> windows((8, 1), field=3, stride=2, border="wrap").counts_of((10,))
+        (5,)
         """
         if self.views is not None:
             return self.counts
@@ -93,8 +95,9 @@ class Windows(NamedTuple):
         return coverage(self.places(), math.prod(self.space))
 
     def patches(self, x: Float[Array, "rows ..."]) -> Float[Array, "positions span rows"]:
-        """The windows of a batch, positions first and rows last: the layout in which every network
-        is a batched matmul.
+        """The windows of a batch, positions first and rows last.
+
+        In this layout every network is a batched matrix product.
 
         >>> import jax.numpy as jnp
         >>> windows((4, 1), field=2, stride=1).patches(jnp.zeros((5, 4, 1))).shape
@@ -113,37 +116,39 @@ class Windows(NamedTuple):
         )  # from (positions, area, channels, rows)
 
 
-def _positive(given: Any) -> bool:
-    return (
-        isinstance(given, int | np.integer)
-        and not isinstance(given, bool)
-        and 1 <= int(given) < 2**31
-    )
+def _positive(number: Any) -> bool:
+    is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return is_integer and 1 <= int(number) < 2**31
 
 
-def per_axis(given: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
+def per_axis(sizes: Any, axes: int, owner: str, name: str) -> tuple[int, ...]:
     """One integer per spatial axis from an integer or a tuple.
 
     >>> per_axis(3, 2, "Network", "field")
     (3, 3)
     """
-    out = given if isinstance(given, tuple) else (given,) * axes
+    out = sizes if isinstance(sizes, tuple) else (sizes,) * axes
     if len(out) != axes or not all(_positive(n) for n in out):
-        raise ParameterError(
-            owner, name, f"a positive integer or a tuple of {axes} of them for this input", given
-        )
+        allowed = f"a positive integer or a tuple of {axes} of them for this input"
+        raise ParameterError(owner, name, allowed, sizes)
     return tuple(int(n) for n in out)
 
 
 def windows(shape: tuple[int, ...], field: Any, stride: Any, border: str = "valid") -> Windows:
-    """The windows of an input of `shape` (length, channels) or (height, width, channels); `field`
-    may be `Views`.
+    """The windows of an input.
+
+    Args:
+        shape: (length, channels) or (height, width, channels).
+        field: the size of a window, an integer or one per axis; None for the whole input; or
+            `Views`.
+        stride: the step from one window to the next, as `field`.
+        border: "valid", or "wrap" for windows that continue around the edge.
+
+    Raises:
+        ParameterError: the windows do not fit the input.
 
     >>> windows((8, 1), field=3, stride=1).positions
     6
-    >>> windows((8, 1), field=9, stride=1)
-    Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `field` of Network must be at most the input's size (8,), got (9,)
     """
     *space, channels = shape
     if len(space) not in (1, 2):

@@ -66,7 +66,10 @@ def _best(
 
 @probe("alignment", needs="direction")
 def alignment(moment: Moment) -> Float[Array, ""]:
-    """<w, w*>/||w||, the mean over units; a unit that sees several patches counts by its best one."""
+    """<w, w*>/||w||, the mean over units.
+
+    A unit that sees several patches counts by its best one.
+    """
     direction = require_direction(moment)
     inner = _best(moment.params, direction, moment.layout)
     norm = jnp.linalg.norm(moment.params.layers[0].weights, axis=-1)

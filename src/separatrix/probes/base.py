@@ -11,43 +11,43 @@ from separatrix.networks import Layout, Network, Params
 
 
 class Moment(NamedTuple):
-    """Everything a probe may look at.
+    """Everything that a probe may look at.
 
-    >>> Moment._fields[:3]
-    ('step', 'params', 'initial')
+    Attributes:
+        step: the steps taken so far.
+        params: the parameters now.
+        initial: the parameters before training.
+        gradient: of the training loss; parts that are not trained are None.
+        loss: the training loss.
+        network: the network as it is evaluated, with its own LSA bias.
+        layout: its layout over the inputs.
+        direction: the task's signal (channels,), or None.
+        train: the rows of the current gradient.
+        test: the test rows.
+        loss_of: the training loss as a function of the trained parts.
+        moving: the trained parts now.
+        task: the task.
+        memory: what this probe left at the previous measurement, for probes that remember.
     """
 
     step: Any
     params: Params
-    initial: Params  # before training
-    gradient: Params  # of the training loss; parts that are not trained are None
-    loss: Float[Array, ""]  # training loss
-    network: Network  # as evaluated, with its own LSA bias
+    initial: Params
+    gradient: Params
+    loss: Float[Array, ""]
+    network: Network
     layout: Layout
-    direction: Float[Array, " channels"] | None  # the task's signal, where it has one
+    direction: Float[Array, " channels"] | None
     train: Rows
     test: Rows
-    loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = (
-        None  # the training loss as a function of the trained parts
-    )
-    moving: dict[str, Any] | None = None  # the trained parts
+    loss_of: Callable[[dict[str, Array]], Float[Array, ""]] | None = None
+    moving: dict[str, Any] | None = None
     task: Any = None
-    memory: Any = None  # what this probe left at the last measurement, for probes that remember
+    memory: Any = None
 
 
 class Probe(NamedTuple):
-    """A named measurement, with what it needs.
-
-    `needs` is "direction" (a task with a signal), "start" (a network that starts in another),
-    "regression" (a task with noiseless labels) or nothing. A measurement is a number, or a
-    dictionary of numbers: {"": 1.0, "residual": 0.1} of the probe `sharpness` become `sharpness`
-    and `sharpness.residual`. A probe that remembers has `recall`, from the trained parts to its
-    first memory; its measurement is then a pair, with what the next one will find in
-    `moment.memory`.
-
-    >>> Probe(lambda moment: moment.loss).needs
-    ''
-    """
+    """A measurement and what it needs; `probe` says what the fields mean."""
 
     measure: Callable[[Moment], Any]
     needs: str = ""
@@ -71,6 +71,20 @@ def probe(
     Returns:
         A decorator for the function that measures a `Moment`.
 
+    The function takes a `Moment` and gives a number, or a dictionary of numbers: {"": 1.0,
+    "residual": 0.1} of a probe `sharpness` become the columns `sharpness` and
+    `sharpness.residual`.
+
+    Args:
+        name: the probe's name in `Measure.probes` and in rows.
+        needs: what a trial must have: "direction" (a task with a signal), "start" (a network that
+            starts in another), "regression" (a task with noiseless labels), or "" for nothing.
+        recall: for a probe that remembers: from the trained parts to its first memory. Its
+            measurement is then a pair, whose second part the next one finds in `moment.memory`.
+
+    Returns:
+        A decorator that registers a function and gives it back.
+
     >>> @probe("always-one")
     ... def always_one(moment):
     ...     return 1.0
@@ -88,6 +102,9 @@ def probe(
 def find_probe(name: str) -> Probe:
     """The probe called `name`.
 
+    Raises:
+        UnknownNameError: there is no such probe; the message suggests the nearest name.
+
     >>> find_probe("rsik")
     Traceback (most recent call last):
     separatrix.errors.UnknownNameError: there is no probe `rsik`; did you mean `risk`?
@@ -98,11 +115,15 @@ def find_probe(name: str) -> Probe:
 
 
 def require_direction(moment: Moment) -> Float[Array, " channels"]:
-    """The task's signal direction, or one sentence.
+    """The task's signal direction.
 
-    >>> require_direction(Moment(0, None, None, None, 0.0, None, None, None, None, None))
+    Raises:
+        SeparatrixError: the task has none.
+
+    >>> from separatrix.probes.activation import example_moment
+    >>> require_direction(example_moment())
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: alignment probes need a task with a signal direction (such as SignalTask)
+    separatrix.errors.SeparatrixError: alignment probes need a task with a signal direction ...
     """
     if moment.direction is None:
         raise SeparatrixError(

@@ -80,9 +80,9 @@ def certificate(moment: Moment) -> dict[str, Array]:
     """The bound's left and right side, the left's share of the plain path norm, and the radius of
     the patches.
     """
-    found = certificate_at(moment)
-    share = found.left / jnp.maximum(found.path, 1e-30)
-    return {"left": found.left, "right": found.right, "share": share, "radius": found.radius}
+    bound = certificate_at(moment)
+    share = bound.left / jnp.maximum(bound.path, 1e-30)
+    return {"left": bound.left, "right": bound.right, "share": share, "radius": bound.radius}
 
 
 @probe("weighted_path_norm")
@@ -90,5 +90,5 @@ def weighted_path_norm(moment: Moment) -> dict[str, Array]:
     """The bound's left side, and its right side less λ/2, λ being the sharpness of ½·MSE: for
     trials that measure their sharpness anyway.
     """
-    found = certificate_at(moment, jnp.zeros(()))
-    return {"": found.left, "allowance": found.right}
+    bound = certificate_at(moment, jnp.zeros(()))
+    return {"": bound.left, "allowance": bound.right}

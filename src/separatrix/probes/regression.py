@@ -21,7 +21,8 @@ def clean_risk(scores: Float[Array, " rows"], rows: Rows) -> Float[Array, ""]:
 def constant_risk(rows: Rows) -> Float[Array, ""]:
     """The risk of the best constant: the variance of the noiseless labels.
 
-    >>> float(constant_risk(Rows(None, jnp.zeros(2), jnp.full(2, 0.5), clean=jnp.array([1.0, 3.0]))))
+    >>> rows = Rows(None, jnp.zeros(2), jnp.full(2, 0.5), clean=jnp.array([1.0, 3.0]))
+    >>> float(constant_risk(rows))
     1.0
     """
     clean = _clean(rows)
@@ -31,7 +32,8 @@ def constant_risk(rows: Rows) -> Float[Array, ""]:
 def noise_energy(rows: Rows) -> Float[Array, ""]:
     """The realised noise: the mean squared distance of the labels to the noiseless ones.
 
-    >>> float(noise_energy(Rows(None, jnp.array([1.0, 5.0]), jnp.full(2, 0.5), clean=jnp.array([1.0, 3.0]))))
+    >>> labels, clean = jnp.array([1.0, 5.0]), jnp.array([1.0, 3.0])
+    >>> float(noise_energy(Rows(None, labels, jnp.full(2, 0.5), clean)))
     2.0
     """
     return rows.weight @ jnp.square(rows.y - _clean(rows))

@@ -13,12 +13,11 @@ from separatrix.errors import SeparatrixError
 from separatrix.probes.base import Moment, probe
 from separatrix.probes.lanczos import fixed_noise, largest_eigenvalue, top_eigenvalues
 
-TOLERANCE = (
-    1e-3  # of the residual, relative to the eigenvalue, whose own error is of second order in it
-)
+# Of the residual, relative to the eigenvalue, whose own error is of second order in it.
+TOLERANCE = 1e-3
 ITERATIONS = 40
-# Of gradient and noise in a warm start: from an eigenvector alone, Lanczos would not see another
-# one overtake it
+# The weight of gradient and noise in a warm start: from an eigenvector alone, Lanczos would not see
+# another one overtake it.
 MIX = 1.0
 TOP = 4
 
@@ -29,28 +28,30 @@ def _nothing_yet(moving: dict[str, Array]) -> Any:
 
 
 def warm_start(before: Any, gradient: Any) -> Any:
-    """Where Lanczos begins: the last eigenvector, the gradient (which at the edge points along the
-    sharpest directions) and noise.
+    """Where Lanczos starts: the previous eigenvector, the gradient and noise, as unit vectors.
+
+    At the edge of stability the gradient points along the sharpest directions.
 
     >>> import jax.numpy as jnp
     >>> warm_start({"a": jnp.zeros(3)}, {"a": jnp.ones(3)})["a"].shape
     (3,)
     """
     old, restore = ravel_pytree(before)
-    slope = ravel_pytree(gradient)[0]
+    flat = ravel_pytree(gradient)[0]
 
     def unit(vector: Float[Array, " size"]) -> Float[Array, " size"]:
         size = jnp.linalg.norm(vector)
         good = (size > 0) & jnp.isfinite(size)
         return jnp.where(good, vector / jnp.where(good, size, 1.0), 0.0)
 
-    return restore(unit(old) + MIX * unit(slope) + MIX * unit(fixed_noise(old.size, old.dtype)))
+    return restore(unit(old) + MIX * unit(flat) + MIX * unit(fixed_noise(old.size, old.dtype)))
 
 
 def _loss(moment: Moment) -> tuple[Any, Any]:
     if moment.loss_of is None or moment.moving is None:
         raise SeparatrixError(
-            "sharpness probes need a moment with the training loss as a function (`loss_of`) of the trained parts"
+            "sharpness probes need a moment with the training loss as a function (`loss_of`) of the"
+            " trained parts"
         )
     return moment.loss_of, moment.moving
 
@@ -63,15 +64,11 @@ def sharpness(moment: Moment) -> Any:
     In the convention of the learner's own loss: the edge of stability is 2/η in either.
     """
     loss, moving = _loss(moment)
-    slope = {part: getattr(moment.gradient, part) for part in moving}
-    found = largest_eigenvalue(
-        loss, moving, warm_start(moment.memory, slope), TOLERANCE, ITERATIONS
-    )
-    return {
-        "": found.values,
-        "residual": found.residuals,
-        "products": found.iterations,
-    }, found.vectors
+    gradient = {part: getattr(moment.gradient, part) for part in moving}
+    start = warm_start(moment.memory, gradient)
+    pair = largest_eigenvalue(loss, moving, start, TOLERANCE, ITERATIONS)
+    numbers = {"": pair.values, "residual": pair.residuals, "products": pair.iterations}
+    return numbers, pair.vectors
 
 
 @probe("sharpness_parts")
@@ -81,7 +78,7 @@ def sharpness_parts(moment: Moment) -> dict[str, Array]:
     out = {}
     for part in moving:
         out[part] = largest_eigenvalue(
-            lambda alone, part=part: loss(moving | {part: alone}),
+            lambda values, part=part: loss(moving | {part: values}),
             moving[part],
             None,
             TOLERANCE,
@@ -94,7 +91,7 @@ def sharpness_parts(moment: Moment) -> dict[str, Array]:
 def sharpness_top(moment: Moment) -> dict[str, Array]:
     """The few largest eigenvalues, the largest first, with the largest of their residuals."""
     loss, moving = _loss(moment)
-    found = top_eigenvalues(loss, moving, TOP, None, TOLERANCE, ITERATIONS)
-    return {str(rank + 1): found.values[rank] for rank in range(TOP)} | {
-        "residual": found.residuals.max()
+    top = top_eigenvalues(loss, moving, TOP, None, TOLERANCE, ITERATIONS)
+    return {str(rank + 1): top.values[rank] for rank in range(TOP)} | {
+        "residual": top.residuals.max()
     }

@@ -66,7 +66,7 @@ def test_small_programs_have_no_kernels(monkeypatch):
         (sx.FCN(64), "float32", False),  # as they are where a network is not thin
     ],
 )
-def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_the_unfused_implementation_does(
+def test_a_thin_full_network_with_many_inputs_has_kernels_and_ends_where_others_do(
     monkeypatch, network, precision, kernels
 ):
     learner = sx.Learner(0.1, 6, "logistic")

@@ -8,14 +8,14 @@ residual. Other units are computed again where windows are short; a long window'
 because thin full networks have few units for many inputs. Partial sums of different programs are
 written apart and added afterwards in a fixed order: there are no atomics.
 
-`benchmarks/fused_timing.py` and `floors.py` time the steps. The engine asks for kernels (`lowering`)
-where a program has much to do.
+`benchmarks/fused_timing.py` and `floors.py` time the steps. The engine asks for kernels
+(`lowering`) where a program has much to do.
 
 Derivatives: the kernels compute the backward pass. Everything that is differentiated further (the
 Hessian products of the sharpness probe, forward over reverse) uses the unfused implementation, and
 so do gradients of the inputs and of the activation's own numbers, which training does not need.
-Forward-mode derivatives of the outputs are refused, as for every `jax.custom_vjp`; the package takes
-none.
+Forward-mode derivatives of the outputs are refused, as for every `jax.custom_vjp`; the package
+takes none.
 """
 
 import functools
@@ -55,7 +55,8 @@ def suits(
     >>> with lowering(True, full_kernels=True), jax.default_matmul_precision("float32"):
     ...     [suits(20, 30, 64), suits(20, 31, 64, jnp.tanh), suits(1, 20, 64)]
     ...     suits(37, 20, 64)  # 37 is prime: one unit per warp
-    ...     [suits(width, 400, rows, full=True) for width, rows in [(20, 512), (64, 512), (20, 509)]]
+    ...     sizes = [(20, 512), (64, 512), (20, 509)]
+    ...     [suits(width, 400, rows, full=True) for width, rows in sizes]
     [True, False, False]
     False
     [True, False, False]
@@ -64,7 +65,8 @@ def suits(
     if not (choice.full_kernels if full else choice.kernels) or divisor(width, WARP) < LEAST_UNITS:
         return False
     if full:  # the library's products are faster where less precision is asked for
-        exact = jax.config.jax_default_matmul_precision in ("float32", "highest")  # pyright: ignore[reportAttributeAccessIssue]
+        precision = getattr(jax.config, "jax_default_matmul_precision")  # noqa: B009
+        exact = precision in ("float32", "highest")
         divides = streaming.divides_well(span) and streaming.divides_well(rows)
         return exact and width <= THIN and span >= LONG and divides
     return span < LONG if _rectifies(activation) else span <= recomputing.SPAN

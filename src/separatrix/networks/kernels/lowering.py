@@ -1,4 +1,4 @@
-"""Which implementation networks are traced with: one context that the engine opens around tracing."""
+"""Which implementation networks are traced with: a context that the engine opens around tracing."""
 
 import contextlib
 import contextvars

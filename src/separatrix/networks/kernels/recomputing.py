@@ -84,8 +84,9 @@ def backward(
     patches: Any,
     cotangent: Any,
 ) -> Any:
-    """Gradients of each unit's weights, its bias if there are biases, and its coefficient, by blocks
-    of rows and positions.
+    """Gradients of each unit's weights, its bias if there are biases, and its coefficient.
+
+    They come by blocks of rows and positions.
     """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton

@@ -448,7 +448,7 @@ def _product(
     length: int,
     columns: _Columns,
 ) -> Any:
-    """Sums over `length` of one factor per unit with the columns of `numbers`, by units and columns.
+    """Sums over `length` of one factor per unit with the columns of `numbers`.
 
     The units' factors are fetched in chunks, one per thread; `by_unit` makes them from what is
     fetched. Both the factors and the columns are read before they are needed.

@@ -32,7 +32,10 @@ def threads(interpret: bool) -> Any:
 
 
 def multiply_add(interpret: bool, one: Any, other: Any, more: Any) -> Any:
-    """`one * other + more`, rounded once, in one instruction; Triton as XLA calls it would emit two."""
+    """`one * other + more`, rounded once, in one instruction.
+
+    Triton as XLA calls it would emit two.
+    """
     if interpret:
         return one * other + more
     return asm("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_to(one, more.shape), other, more)

@@ -1,6 +1,4 @@
-"""Several hidden layers: against plain loops, convolution = tied local = dense, pooling, counts,
-refusals.
-"""
+"""Several hidden layers: against loops, as networks of one another, on padding, in trials."""
 
 import itertools
 
@@ -10,9 +8,9 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.engine.frames import cost_of
-from separatrix.learners import project
-from separatrix.networks import embed
+from separatrix.engine import Rounding, frame_of
+from separatrix.learners import Rows, empirical_loss, project
+from separatrix.networks import Frame, embed
 
 CASES = {  # network, input shape
     "1-D shared": (sx.CNN(3, 2, depth=3), (9, 2)),
@@ -27,6 +25,8 @@ CASES = {  # network, input shape
     "2-D pooled once": (sx.CNN(2, 3, pool=2), (6, 5, 2)),
     "full": (sx.FCN(5, depth=4), (4, 2)),
 }
+
+
 CASES = {
     name: (network.replace(activation=sx.Tanh(), offset=True), shape)
     for name, (network, shape) in CASES.items()
@@ -188,20 +188,6 @@ def test_projection_acts_on_every_layer():
     np.testing.assert_allclose([np.linalg.norm(w, axis=-1) for w in sphere], 1.0, rtol=1e-6)
 
 
-def test_costs_follow_the_layers():
-    task = sx.SignalTask(8, 4, 0.3)
-    one, two = (
-        sx.Trial(task, sx.CNN(1, 16, depth=depth), sx.Learner(0.1, 10), 64) for depth in (1, 2)
-    )
-    assert cost_of(two).flops > cost_of(one).flops * 2
-    assert cost_of(two).bytes > cost_of(one).bytes
-    image = sx.CNN(3, 8, depth=2).costs((32, 32, 3))
-    assert (
-        image.cut == 32 * 32 * 3
-    )  # images are kept whole, not cut into nine times as many numbers
-    assert image.hidden == 8 * (30**2 + 28**2)
-
-
 def test_what_depth_does_not_do_is_one_sentence():
     for call, words in [
         (lambda: sx.FCN(3, depth=0), "the `depth` of Network must be an integer >= 1, got 0"),
@@ -242,3 +228,79 @@ def test_what_depth_does_not_do_is_one_sentence():
     ]:
         with pytest.raises(sx.ParameterError, match=words):
             call()
+
+
+PADDED = {
+    "CNN": sx.CNN(2, 3, depth=2, readout="pooled", offset=True, pool=(2, 1)),
+    "LCN": sx.LCN(1, 2, depth=2, activation=sx.Tanh()),
+    "FCN": sx.FCN(3, depth=2),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_a_padded_deep_network_computes_the_same_and_does_not_move_on_padding(name):
+    network, shape, frame = PADDED[name], (6, 3), Frame((9, 4), 5)
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((6, *shape)), rng.choice([-1.0, 1.0], 6)
+    wide_x = np.zeros((6, *frame.shape), np.float32)
+    wide_x[:, :6, :3] = x
+    learner, found = sx.Learner(1.0, 1), []
+
+    def both(key, length):  # the true length is traced, as in a program that serves several
+        for inputs, true, within in ((x, shape, None), (wide_x, (length, 3), frame)):
+            layout, params = network.layout(true, within), network.init(key, true, within)
+            rows = Rows(
+                layout.cut(jnp.asarray(inputs, jnp.float32)),
+                jnp.asarray(y, jnp.float32),
+                jnp.full(6, 1 / 6),
+            )
+            slope = jax.grad(
+                lambda p, layout=layout, rows=rows: empirical_loss(
+                    learner, network, layout, p, rows
+                )
+            )(params)
+            found.append((network.scores(params, rows.patches, layout), params, slope))
+        return found
+
+    (out, params, slope), (wide_out, wide, wide_slope) = jax.jit(both)(jax.random.key(0), 6)
+    np.testing.assert_allclose(wide_out, out, rtol=1e-5, atol=1e-6)
+    for small, large, start in zip(
+        jax.tree.leaves(params.weights),
+        jax.tree.leaves(wide.weights),
+        jax.tree.leaves(wide.weights),
+    ):
+        real = np.asarray(start) != 0
+        np.testing.assert_allclose(np.asarray(large)[real], np.asarray(small).ravel(), rtol=1e-5)
+    for small, large, start in zip(
+        jax.tree.leaves(slope.weights),
+        jax.tree.leaves(wide_slope.weights),
+        jax.tree.leaves(wide.weights),
+    ):
+        real = np.asarray(start) != 0
+        np.testing.assert_allclose(
+            np.asarray(large)[real], np.asarray(small).ravel(), rtol=1e-4, atol=1e-6
+        )
+        assert not np.asarray(large)[~real].any()
+
+
+def test_deep_trials_run_padded_with_probes_and_projected_weights(programs):
+    network = sx.CNN(1, 3, depth=2, activation=sx.LSA(0.1), readout="pooled", next_field=2)
+    learner = sx.Learner(0.5, 8, projection="ball", lsa_bias=sx.Ramp(0.0, 0.1))
+    names = (
+        "risk",
+        "alignment",
+        "signal_gradient",
+        "weight_norm",
+        "weight_shift",
+        "weight_gradient_norm",
+    )
+    trial = sx.Trial(sx.SignalTask(6, 5, 0.3), network, learner, 20, 1, sx.Measure(names, test=64))
+    frame = frame_of(trial, Rounding(samples=4.0, sizes=2.0))
+    assert frame.task.patches == 16
+    (exact,), (padded,) = programs.run([trial], trial), programs.run([trial], frame)
+    for name in ("loss", *names):
+        assert exact[name] == pytest.approx(padded[name], rel=1e-3, abs=1e-4), name
+    assert exact["loss"] < exact["trace.loss"][0]
+    assert (
+        0 < exact["weight_norm"] <= np.sqrt(6) + 1e-5
+    )  # two layers of three units in the unit ball

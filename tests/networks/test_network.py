@@ -1,4 +1,4 @@
-"""Networks against plain loops: scores, counts, windows, padding."""
+"""Scores of networks of one hidden layer: against loops, on padding, with several outputs."""
 
 import itertools
 
@@ -10,10 +10,14 @@ import pytest
 import separatrix as sx
 from numpy_reference import loss_and_gradient, patches_of, random_params, unit_by_unit
 from separatrix.learners import Rows, empirical_loss
-from separatrix.networks import Frame, Params, windows
+from separatrix.networks import Frame, Params, embed, windows
 
 ACTIVATIONS = [sx.ReLU(), sx.ClippedReLU(0.7), sx.Tanh(), sx.LSA(0.4)]
+
+
 READOUTS = ["positions", "pooled", "sum"]
+
+
 INPUTS = {  # shape, field, stride
     "1-D": ((7, 2), 3, 1),
     "1-D strided": ((8, 1), 3, 2),
@@ -65,49 +69,6 @@ def test_scores_are_a_sum_over_windows_and_filters(which, connectivity):
     for network, params, measured in zip(networks, parts, outputs):
         # Sums of at most 72 products in float32.
         np.testing.assert_allclose(measured, unit_by_unit(network, params, x), rtol=2e-5, atol=2e-5)
-
-
-def test_lsa_is_the_difference_of_two_rectifiers_with_their_slopes():
-    z = jnp.array([-2.0, -0.6, -0.3, 0.0, 0.2, 0.6, 3.0])
-    for b in (0.0, 0.4):
-        expected = jax.nn.relu(z - b) - jax.nn.relu(-z - b)
-        np.testing.assert_allclose(sx.LSA(b)(z), expected, atol=1e-6)
-        inside = np.abs(np.asarray(z)) < b
-        slope = np.asarray(jax.grad(lambda z, b=b: sx.LSA(b)(z).sum())(z))
-        if b:
-            np.testing.assert_array_equal(slope, np.where(inside, 0.0, 1.0))
-        else:  # linear away from 0; at the kink any slope in [0, 1] is a subgradient
-            np.testing.assert_array_equal(np.delete(slope, 3), 1.0)
-
-
-@pytest.mark.parametrize("which", INPUTS)
-def test_windows_cut_what_loops_cut(which):
-    shape, field, stride = INPUTS[which]
-    x = np.random.default_rng(1).standard_normal((3, *shape)).astype(np.float32)
-    where = windows(shape, field, stride)
-    expected = patches_of(x, field, stride)
-    assert (where.positions, where.span) == expected.shape[:2]
-    np.testing.assert_array_equal(where.patches(jnp.asarray(x)), expected.astype(np.float32))
-
-
-@pytest.mark.parametrize(
-    "connectivity, readout", [*itertools.product(["full", "local", "shared"], READOUTS)]
-)
-def test_parameter_count_is_the_number_of_entries_and_flops_follow_the_formula(
-    connectivity, readout
-):
-    for which, bias, offset in [("1-D strided", True, False), ("2-D", False, True)]:
-        shape, field, stride = INPUTS[which]
-        network = network_of(connectivity, field, stride, readout=readout, bias=bias, offset=offset)
-        arrays = jax.eval_shape(lambda key, n=network, s=shape: n.init(key, s), jax.random.key(0))
-        expected = random_params(network, shape, np.random.default_rng(0))
-        assert {
-            name: part.shape for name, part in arrays._asdict().items() if part is not None
-        } == {name: np.shape(part) for name, part in expected.items()}
-        assert network.parameter_count(shape) == sum(np.size(part) for part in expected.values())
-        positions, span, _ = patches_of(np.zeros((1, *shape)), network.field, network.stride).shape
-        # Per hidden unit: span multiply-adds into it, one out of it.
-        assert network.flops(shape) == 2 * positions * 3 * span + 2 * positions * 3
 
 
 PADDED = {
@@ -189,4 +150,97 @@ def test_inputs_of_the_wrong_shape_and_fields_too_large_are_one_sentence():
         lambda: windows((4, 4, 1), "22", 1),
     ]:
         with pytest.raises(sx.ParameterError, match=r"^the `[\w ]+` of Network must be"):
+            call()
+
+
+class Arms(sx.Task):
+    """Three classes: which of three coordinates is the largest."""
+
+    classes: int = sx.static(low=2, default=3)
+
+    @property
+    def shape(self):
+        return (3, 1)
+
+    def draw(self, key, rows, truth=None, within=None):
+        x = jax.random.normal(key, (rows, 3, 1))
+        return sx.Sample(x, jnp.argmax(x[:, :, 0], 1).astype(jnp.float32))
+
+
+@pytest.mark.parametrize("readout", ["positions", "pooled"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda **o: sx.CNN(2, 3, **o), lambda **o: sx.LCN(2, 3, **o), lambda **o: sx.FCN(3, **o)],
+)
+def test_every_output_is_the_network_with_its_own_readout(make, readout):
+    several, one = (make(readout=readout, offset=True, outputs=n) for n in (4, 1))
+    shape, x = (5, 2), jax.random.normal(jax.random.key(1), (6, 5, 2))
+
+    def run(key):
+        params = several.init(key, shape)
+        params = params._replace(offset=jnp.arange(4.0))
+        singles = [
+            params._replace(readout=params.readout[..., c], offset=params.offset[c])
+            for c in range(4)
+        ]
+        wide, big = embed(several, params, shape, to="full")
+        return (
+            params,
+            several.apply(params, x),
+            jnp.stack([one.apply(p, x) for p in singles], 1),
+            wide.apply(big, x),
+        )
+
+    params, scores, expected, embedded = jax.jit(run)(jax.random.key(0))
+    assert scores.shape == (6, 4)
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(embedded, expected, rtol=1e-5, atol=1e-5)
+    assert several.parameter_count(shape) == sum(np.size(part) for part in params)
+    assert several.flops(shape) == one.flops(shape) + 3 * (
+        one.flops(shape) // (several.windows(shape).span + 1)
+    )
+
+
+def test_a_trial_of_three_classes_learns_them(programs):
+    measure = sx.Measure(("risk", "train_risk"), test=500)
+    trial = sx.Trial(
+        Arms(), sx.FCN(16, offset=True, outputs=3), sx.Learner(0.5, 200), 400, 0, measure
+    )
+    (row,) = programs.run([trial], trial)
+    assert row["trace.loss"][0] > 0.5
+    # Which coordinate is largest is a linear rule for three outputs; chance is 2/3.
+    assert row["risk"] < 0.1
+    assert row["train_risk"] < 0.1
+
+
+def test_outputs_that_do_not_fit_are_one_sentence():
+    learner = sx.Learner(1.0, 1)
+    for call, words in [
+        (lambda: sx.FCN(3, outputs=0), "the `outputs` of Network must be an integer >= 1, got 0"),
+        (
+            lambda: sx.FCN(3, outputs=3, readout="sum"),
+            "the `readout` of Network must be trained when there are several outputs",
+        ),
+        (
+            lambda: sx.Trial(Arms(), sx.FCN(3, outputs=4), learner, 8),
+            r"the `outputs` of Network must be the number of the task's classes \(3\), got 4",
+        ),
+        (
+            lambda: sx.Trial(Arms(), sx.FCN(3), learner, 8),
+            r"the `outputs` of Network must be the number of the task's classes \(3\), got 1",
+        ),
+        (
+            lambda: sx.Trial(sx.PatternTask(4, 2), sx.FCN(3, outputs=2), learner, 8),
+            "the `outputs` of Network must be 1 for labels of ±1, got 2",
+        ),
+        (
+            lambda: sx.Trial(Arms(), sx.FCN(3, outputs=3), sx.Learner(1.0, 1, "hinge"), 8),
+            "the `loss` of Learner must be one of logistic, squared",
+        ),
+        (
+            lambda: sx.FCN(3, outputs=3, start=sx.CNN(1)),
+            "the `start` of Network must be a network with the same `outputs`",
+        ),
+    ]:
+        with pytest.raises(sx.ParameterError, match=words):
             call()
