@@ -5,14 +5,8 @@ import jax.numpy as jnp
 import pytest
 
 import separatrix as sx
+from moments import moment
 from separatrix.networks import Frame, Params
-
-
-def moment(params, network, shape, direction, frame=None, gradient=None):
-    layout = network.layout(shape, frame)
-    return sx.Moment(
-        0, params, params, gradient or Params(None), 0.0, network, layout, direction, None, None
-    )
 
 
 def test_padding_never_wins_the_best_patch():

@@ -7,6 +7,7 @@ import pytest
 
 import numpy_reference as reference
 import separatrix as sx
+from moments import moment
 from separatrix.networks import Params
 from separatrix.streams import named, root_key
 

@@ -3,15 +3,9 @@
 import jax.numpy as jnp
 
 import separatrix as sx
+from moments import moment
 from separatrix.networks import Params
 from separatrix.probes import norm
-
-
-def moment(params, network, shape, direction, frame=None, gradient=None):
-    layout = network.layout(shape, frame)
-    return sx.Moment(
-        0, params, params, gradient or Params(None), 0.0, network, layout, direction, None, None
-    )
 
 
 def test_probes_of_parts_that_are_missing_or_not_trained_are_zero():
