@@ -1,6 +1,7 @@
 """Moments of training made by hand, for tests of probes."""
 
 import separatrix as sx
+from separatrix.networks import Params
 
 
 def moment(params, network, shape, direction, frame=None, gradient=None):
