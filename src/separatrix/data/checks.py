@@ -100,8 +100,8 @@ def _groups_of(name: str, groups: np.ndarray | None, rows: int) -> np.ndarray | 
     _, numbers = np.unique(groups.astype(str), return_inverse=True)
     if numbers.max() < 2:
         raise SeparatrixError(
-            f"the groups of {printable(name)} are only {numbers.max() + 1}, but a split into rows to "
-            "learn from, to choose on and to test on needs at least 3"
+            f"the groups of {printable(name)} are only {numbers.max() + 1}, but a split into rows "
+            "to learn from, to choose on and to test on needs at least 3"
         )
     return numbers.astype(np.int32)
 

@@ -148,7 +148,8 @@ def _frame(
         columns.append(pyarrow.chunked_array([pyarrow.array(np.asarray(y))]))
         if len(columns[-1]) != table.num_rows:
             raise SeparatrixError(
-                f"{printable(name)} has {table.num_rows} rows of inputs but {len(columns[-1])} labels"
+                f"{printable(name)} has {table.num_rows} rows of inputs but {len(columns[-1])} "
+                "labels"
             )
     use = Columns(label, drop, named["group"], named["split"])
     return split_columns(Path(name), names, columns, use, byte_limit())
@@ -172,7 +173,7 @@ def _key(keys: list[str], wanted: Iterable[str]) -> str | None:
 
 
 def _rows(x: Any, label: str | None) -> RawData:
-    """Rows or batches, (x, y) or dictionaries, from a data set with a length or from an iterable."""
+    """Rows or batches, (x, y) or dictionaries, from a data set with a length or an iterable."""
     notes: tuple[Note, ...] = ()
     if hasattr(x, "__len__") and hasattr(x, "__getitem__"):
         count = len(x)

@@ -42,7 +42,7 @@ _SCATTERS = np.concatenate([[0.0], np.geomspace(0.015, 1.5, 15)])
 # ninth of it to ten times it, about normal around none.
 _CONSTANTS = np.concatenate([np.linspace(-2.2, -0.15, 9), [0.0], np.linspace(0.15, 2.4, 11)])
 _CONSTANT_SPREAD = 1.0
-# The share of a term in a sum, as a log odds against its share in f itself; the last is all or none.
+# The share of a term in a sum, as a log odds against its share in f; the last is all or none.
 _ODDS = np.array([-30.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 30.0])
 _ODDS_SPREAD = 2.0
 
@@ -152,7 +152,8 @@ def fit_drift(
         SeparatrixError: If the cells do not vary the sizes independently, or are too few.
 
     >>> from separatrix.inference.laws import standard_laws
-    >>> cells = [Cell({"k": k, "d": d}, math.log(3 * (k + d)), 0.05) for k in (4, 16) for d in (4, 16)]
+    >>> pairs = [(k, d) for k in (4, 16) for d in (4, 16)]
+    >>> cells = [Cell({"k": k, "d": d}, math.log(3 * (k + d)), 0.05) for k, d in pairs]
     >>> drift = fit_drift([*cells, *cells], standard_laws()[0], ("k", "d"))
     >>> abs(drift.plain["k"].estimate) < 0.01, drift.ranges["k"]
     (True, 4.0)

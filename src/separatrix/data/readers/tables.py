@@ -126,7 +126,7 @@ def read_parquet(path: Path, limit: int, label: str | Columns | None = None) -> 
 def split_columns(
     path: Path, names: list[str], columns: list[Any], use: str | Columns | None, limit: int
 ) -> RawData:
-    """One column for labels, perhaps one for groups and one for the split, the others for inputs."""
+    """One column for labels, optional ones for groups and the split, all others for inputs."""
     if not columns or not len(columns[0]):
         raise SeparatrixError(f"{printable(path)} has no rows")
     use = use if isinstance(use, Columns) else Columns(use)
@@ -216,7 +216,8 @@ def _label_at(path: Path, names: list[str], label: str | None, taken: set[int]) 
         found = _column_at(path, names, label)
         if found in taken:
             raise SeparatrixError(
-                f"column `{printable(label)}` of {printable(path)} cannot be the labels and something else"
+                f"column `{printable(label)}` of {printable(path)} cannot be the labels and "
+                "something else"
             )
         return found
     for usual in LABEL_COLUMNS:
@@ -274,8 +275,8 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
             else f"values of type {value}"
         )
         raise SeparatrixError(
-            f"column `{printable(name)}` of {printable(path)} holds {what}; drop it (--drop, drop=) "
-            "or turn it into numbers"
+            f"column `{printable(name)}` of {printable(path)} holds {what}; drop it (--drop, "
+            "drop=) or turn it into numbers"
         )
     _missing(path, name, column)
     with decoding(path, f"a table (column `{printable(name)}`)"):

@@ -317,7 +317,7 @@ def _told_alignment(samples: int, directions: int, free: int, noise: float) -> f
 
 
 def _projection_losses(rng: np.random.Generator, aligned: np.ndarray, noise: float) -> np.ndarray:
-    """Losses of the Bayes rule on rows seen as zᵢ = y·aᵢ·[i = t] + σ·nᵢ, one per row of `aligned`."""
+    """Losses of the Bayes rule on rows zᵢ = y·aᵢ·[i = t] + σ·nᵢ, one per row of `aligned`."""
     count, patches = aligned.shape
     seen = noise * rng.standard_normal((count, patches))
     place = rng.integers(0, patches, count)
