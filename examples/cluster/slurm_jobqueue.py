@@ -16,6 +16,9 @@ FOLDER = "results/signal-slurm"
 def main() -> None:
     """Ask for workers, run the study, say what it found."""
     from dask_jobqueue import SLURMCluster  # pyright: ignore[reportMissingImports]
+    from distributed.security import Security
+
+    security = Security.temporary()
 
     # One worker process a core, one thread each: XLA's own threads would fight for cores.
     with SLURMCluster(
@@ -26,9 +29,13 @@ def main() -> None:
         memory="32GB",
         walltime="02:00:00",
         nanny=True,
+        protocol="tls://",
+        security=security,
+        shared_temp_directory=".",  # jobs read the certificate from here; only you can
     ) as queue:
         queue.adapt(minimum_jobs=1, maximum_jobs=20)
-        with sx.Lab(FOLDER, cluster=Cluster(queue.scheduler_address, patience=3600.0)) as lab:
+        cluster = Cluster(queue.scheduler_address, patience=3600.0, security=security)
+        with sx.Lab(FOLDER, cluster=cluster) as lab:
             for claim in run_jobs(
                 jobs(["signal"], "full"), lab, "full", 0, "examples/cluster/slurm_jobqueue.py"
             ):

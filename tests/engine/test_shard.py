@@ -118,11 +118,16 @@ def test_a_study_in_shares_gives_the_verdicts_of_the_whole(tmp_path, monkeypatch
             ["--engine", "dask", "--ledger", "nfs"],
             "the `ledger` of a run must be one of 'driver', 'shared', got 'nfs'",
         ),
-        (["--scheduler", "tcp://localhost:1"], "--scheduler and --ledger need --engine dask"),
+        (["--scheduler", "tcp://localhost:1"], "need --engine dask"),
         (
             ["--engine", "dask", "--scheduler", "localhost"],
-            "a scheduler's address has the form tcp://host:port, got 'localhost'",
+            "a scheduler's address has the form tls://host:port, got 'localhost'",
         ),
+        (
+            ["--engine", "dask", "--scheduler", "tcp://localhost:1"],
+            "use tls://, or give --trust-cluster",
+        ),
+        (["--trust-cluster"], "need --engine dask"),
         (["--shard", "5"], "a shard has the form i/n"),
     ],
 )

@@ -80,9 +80,17 @@ class RunOptions:
         typer.Option(
             "--scheduler",
             metavar="ADDRESS",
-            help="With --engine dask: a running scheduler, as in tcp://host:8786.",
+            help="With --engine dask: a running scheduler, as in tls://host:8786.",
         ),
     ] = ""
+    trust_cluster: Annotated[
+        bool,
+        typer.Option(
+            "--trust-cluster",
+            help="With --scheduler: allow an address without tls://; everybody who can reach it "
+            "can run code on its workers.",
+        ),
+    ] = False
     ledger: Annotated[
         str,
         typer.Option(

@@ -255,19 +255,24 @@ def run_studies(names: list[str], title: str, options: RunOptions) -> None:
 def cluster_of(options: RunOptions) -> "Cluster | None":
     """The Dask cluster that the options ask for, if any.
 
-    >>> options = RunOptions(engine="dask", scheduler="tcp://10.0.0.1:8786")
+    >>> options = RunOptions(engine="dask", scheduler="tls://10.0.0.1:8786")
     >>> cluster_of(options).scheduler
-    'tcp://10.0.0.1:8786'
+    'tls://10.0.0.1:8786'
     """
     from separatrix.engine import Cluster
 
     check_choice("a run", "engine", options.engine, ("local", "dask"))
     check_choice("a run", "ledger", options.ledger, ("driver", "shared"))
     if options.engine == "dask":
-        return Cluster(options.scheduler or None, shared=options.ledger == "shared")
-    if options.scheduler or options.ledger != "driver":
+        return Cluster(
+            options.scheduler or None,
+            shared=options.ledger == "shared",
+            trusted=options.trust_cluster,
+        )
+    if options.scheduler or options.ledger != "driver" or options.trust_cluster:
         raise SeparatrixError(
-            "--scheduler and --ledger need --engine dask; add it, or leave them out"
+            "--scheduler, --trust-cluster and --ledger need --engine dask; add it, or leave them "
+            "out"
         )
     return None
 

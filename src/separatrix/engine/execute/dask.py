@@ -13,6 +13,7 @@ import logging
 import os
 import queue
 import secrets
+import ssl
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from separatrix.engine.execute import wire
 from separatrix.engine.execute.executor import Finished
 from separatrix.engine.execute.local import worker_environment
 from separatrix.engine.execute.scheduler import Hint
+from separatrix.engine.execute.secure import no_pickles, security_of, temporary_certificate
 from separatrix.engine.plan import Chunk, Device, Plan, cores
 from separatrix.engine.programs import RunTally
 from separatrix.errors import SeparatrixError, check_number
@@ -35,27 +37,41 @@ class Cluster:
     """The Dask cluster on which a run's chunks are computed.
 
     Args:
-      scheduler: the address of its scheduler, such as tcp://host:8786; None for a cluster of this
+      scheduler: the address of its scheduler, such as tls://host:8786; None for a cluster of this
         machine that lives as long as the run.
       shared: whether the workers write rows into the ledger themselves. Then they must see its
         folder under the same path.
       patience: seconds for which a run waits for a scheduler that is away, or for a first worker.
+      trusted: whether an address without `tls://` may be used. Everybody who can reach such a
+        scheduler can run code on its workers and forge their answers.
+      security: Dask's `Security`, with the certificates for a tls:// address; None takes those
+        that Dask's configuration names.
 
     >>> Cluster("example.org")
     Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: a scheduler's address has the form tcp://host:port, got
+    separatrix.errors.SeparatrixError: a scheduler's address has the form tls://host:port, got
     'example.org'
     """
 
     scheduler: str | None = None
     shared: bool = False
     patience: float = policy.CLUSTER_PATIENCE
+    trusted: bool = False
+    security: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def __post_init__(self):
         check_number("Cluster", "patience", self.patience, 0, open_low=True)
-        if self.scheduler is not None and "://" not in self.scheduler:
+        if self.scheduler is None:
+            return
+        if "://" not in self.scheduler:
             raise SeparatrixError(
-                f"a scheduler's address has the form tcp://host:port, got {self.scheduler!r}"
+                f"a scheduler's address has the form tls://host:port, got {self.scheduler!r}"
+            )
+        if not self.scheduler.startswith("tls://") and not self.trusted:
+            raise SeparatrixError(
+                f"the scheduler {self.scheduler} neither encrypts nor knows who talks to it: "
+                "use tls://, or give --trust-cluster (trusted=True) if you trust everybody who "
+                "can reach it"
             )
 
 
@@ -180,7 +196,7 @@ class DaskRunner:
       workers: how many workers an embedded cluster has; one per core by default.
       folder: the folder of the ledger, which workers of a `shared` cluster write to.
 
-    >>> DaskRunner(Cluster("tcp://127.0.0.1:1", patience=0.1)).device
+    >>> DaskRunner(Cluster("tcp://127.0.0.1:1", patience=0.1, trusted=True)).device
     Traceback (most recent call last):
     separatrix.errors.SeparatrixError: there is no Dask scheduler at tcp://127.0.0.1:1 (waited
     0.1 s)
@@ -193,6 +209,8 @@ class DaskRunner:
         self._address = cluster.scheduler
         self._processes: list[subprocess.Popen[str]] = []
         self._client: Any = None
+        self._security: Any = cluster.security
+        self._guard = contextlib.ExitStack()
         self._device: Device | None = None
         self._known: dict[str, set[str]] = {}  # the programs that each worker has been sent
         self._looked = self._seen = 0.0
@@ -204,6 +222,7 @@ class DaskRunner:
             with contextlib.suppress(Exception):  # there may be no scheduler any more
                 self._client.close(timeout=2)
             self._client = None
+        self._guard.close()
         _end(self._processes)
         self._known.clear()
 
@@ -223,13 +242,24 @@ class DaskRunner:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if self.cluster.scheduler is None and not self._processes:
             self._address = self._embed()
+        self._guard.close()
+        self._guard.enter_context(no_pickles())
         end = time.monotonic() + self.cluster.patience
         while self._client is None:
             left = end - time.monotonic()
             try:
                 self._client = distributed.Client(
-                    self._address, timeout=max(0.1, min(5.0, left)), set_as_default=False
+                    self._address,
+                    timeout=max(0.1, min(5.0, left)),
+                    set_as_default=False,
+                    security=self._security,
                 )
+            except (TypeError, ssl.SSLError, FileNotFoundError) as error:
+                raise SeparatrixError(
+                    f"the scheduler {self._address} needs certificates, and Dask's configuration "
+                    "names none that can be used (distributed.comm.tls.ca-file, client.key and "
+                    f"client.cert): {next(iter(str(error).splitlines()), '')}"
+                ) from error
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > end:
                     raise SeparatrixError(
@@ -242,6 +272,8 @@ class DaskRunner:
 
     def _embed(self) -> str:
         """Start a cluster of this machine; the address of its scheduler."""
+        key, certificate = temporary_certificate()
+        self._security = security_of(key, certificate)
         # An embedded cluster ends by being killed, which Python's resource tracker would remark on.
         quiet = {
             "DASK_LOGGING__DISTRIBUTED": "critical",
@@ -257,7 +289,12 @@ class DaskRunner:
             start_new_session=True,  # Ctrl-C is the driver's to handle
         )
         self._processes.append(process)
+        assert process.stdin is not None
         assert process.stdout is not None
+        # The pipe shows the key to nobody else, as arguments or a file might.
+        with contextlib.suppress(OSError):
+            process.stdin.write(json.dumps({"key": key, "certificate": certificate}) + "\n")
+            process.stdin.flush()
         if not (address := process.stdout.readline().strip()):
             raise SeparatrixError(
                 "the Dask cluster of this machine did not start; `--engine local` needs none"
@@ -288,8 +325,7 @@ class DaskRunner:
             while not self._workers():
                 time.sleep(0.2)
             answers = client.run(wire.introduce).values()
-            texts = {text for text in answers if isinstance(text, str)}
-            workers = [wire.WorkerFacts(*json.loads(text)) for text in texts]
+            workers = [facts for facts in map(wire.facts_of, answers) if facts is not None]
             if len(kinds := sorted({worker.platform for worker in workers})) != 1:
                 raise SeparatrixError(
                     f"the workers compute on {' and '.join(kinds) or 'nothing'}; "
@@ -335,7 +371,8 @@ class DaskRunner:
                 if finished is None:
                     dispatch.lost(future)
                     continue
-                del dispatch.sent[future]
+                chunk = dispatch.sent.pop(future)[0]
+                wire.check_rows(finished, chunk, stored=self._folder is not None)
                 yield finished
         finally:
             self._cancel(list(dispatch.sent))
@@ -396,7 +433,13 @@ class DaskRunner:
     def _result(self, future: Any) -> Finished | None:
         """What a worker answered; None where the worker was lost before its answer could be had."""
         try:
-            return wire.from_bytes(future.result(timeout=policy.CLUSTER_FETCH_SECONDS))
+            answer = future.result(timeout=policy.CLUSTER_FETCH_SECONDS)
+            if not isinstance(answer, bytes):
+                raise SeparatrixError(
+                    f"a worker answered with {type(answer).__name__} in place of bytes, which "
+                    "is refused; does it run this package?"
+                )
+            return wire.from_bytes(answer)
         except (dask().KilledWorker, TimeoutError):
             return None
         except SeparatrixError:

@@ -77,6 +77,21 @@ def introduce(_: str = "") -> str:
     )
 
 
+def facts_of(answer: Any) -> WorkerFacts | None:
+    """The facts in a worker's introduction; None for anything else.
+
+    >>> facts_of(introduce()).platform == jax.devices()[0].platform, facts_of({"platform": "cpu"})
+    (True, None)
+    """
+    try:
+        facts = WorkerFacts(*json.loads(answer))
+        numbers = (facts.memory, facts.flops, facts.compile_seconds)
+        good = all(isinstance(number, int | float) for number in numbers)
+        return facts if good and isinstance(facts.platform, str) else None
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
 def _start() -> Programs:
     """This process's programs. The first call sets XLA's flags to those of local workers."""
     if not _PROGRAMS:
@@ -194,8 +209,49 @@ def from_bytes(data: bytes) -> Finished:
         }
         message = facts.get("error")
         if message is None:
-            tally = RunTally(**json.loads(facts["tally"]))
+            tally = RunTally(**{k: _number(v) for k, v in json.loads(facts["tally"]).items()})
             return Finished(table.to_pylist(), tally, int(facts.get("stored", "0")))
-    except (pa.ArrowException, ValueError, KeyError, TypeError, OSError) as error:
+    except (
+        *(pa.ArrowException, ValueError, KeyError, TypeError, OSError),
+        *(AttributeError, RecursionError),
+    ) as error:
         raise SeparatrixError(f"a worker's answer cannot be read ({len(data)} bytes)") from error
     raise SeparatrixError(message)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def check_rows(finished: Finished, chunk: Chunk, stored: bool = False) -> None:
+    """Check that a worker answered what it was asked: one row per trial, each with the columns of
+    its trial.
+
+    Args:
+      finished: the answer.
+      chunk: what the worker was sent.
+      stored: whether the worker was to write the rows itself.
+
+    Raises:
+      SeparatrixError: if the answer is about something else.
+    """
+    if stored:
+        good = not finished.rows and finished.stored == len(chunk.trials)
+    else:
+        wanted = {trial.identity: trial.row_head() for trial in chunk.trials}
+        good = len(finished.rows) == len(wanted) and all(
+            wanted.pop(str(row.get("trial")), {"": 0}).items() <= _hashable(row)
+            for row in finished.rows
+        )
+    if not good:
+        raise SeparatrixError(
+            f"a worker answered with something else than the rows of its {len(chunk.trials)} "
+            "trials; does it run this package, unchanged?"
+        )
+
+
+def _hashable(row: dict[str, Any]) -> Any:
+    """The items of a row that can be compared with those of a trial, whose values are plain."""
+    return {name: item for name, item in row.items() if not isinstance(item, list | dict)}.items()
