@@ -88,3 +88,17 @@ def test_wrong_use_gets_one_sentence():
         difference([1.0, 2.0], [1.0], paired=True)
     with pytest.raises(ParameterError, match="`level`"):
         wilson(1, 2, level=1.0)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("seeds", [3, 4, 5])
+def test_contrasts_of_few_seeds_cover(seeds, paired):
+    """A bootstrap covers in 75, 87 and 92 % of studies with 3, 4 and 5 seeds."""
+    generator = np.random.default_rng(seeds)
+    differences, ratios = 0, 0
+    for _ in range(600):
+        first, second = generator.normal(10.0, 1.0, size=(2, seeds))
+        differences += difference(first, second, paired=paired).contains(0.0)
+        ratios += ratio(first, second, paired=paired).contains(1.0)
+    assert 0.92 <= differences / 600 <= 0.99
+    assert 0.92 <= ratios / 600 <= 0.99

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from cells import measured_cells
 
@@ -100,4 +101,38 @@ def test_wrong_use_gets_one_sentence():
     with pytest.raises(ParameterError, match="different names"):
         rank_laws(measured_cells(lambda k, d: k * d), [standard_laws()[0], standard_laws()[0]])
     with pytest.raises(SeparatrixError, match="lacks the design variable `q`"):
-        fit_exponents(measured_cells(lambda k, d: k * d), ["q"])
+        fit_exponents(noisy_cells(lambda k, d: k * d), ["q"])
+
+
+CROSS = [(k, 20) for k in (10, 15, 20, 25, 30)] + [(20, d) for d in (10, 15, 25, 30)]
+SQUARE = [(k, d) for k in (8, 16, 32) for d in (8, 16, 32)]
+
+
+def noisy_cells(size, pairs, error=0.03):
+    generator = np.random.default_rng(0)
+    return [
+        Cell({"k": k, "d": d}, math.log(size(k, d)) + error * generator.normal(), error)
+        for k, d in pairs
+    ]
+
+
+@pytest.mark.parametrize("size", [lambda k, d: k * d, lambda k, d: k + d])
+@pytest.mark.parametrize("constants", [False, True])
+def test_laws_that_a_constant_turns_into_each_other_are_not_ranked(size, constants):
+    """On a cross through (20, 20), kd = 20(k + d) - 400."""
+    ranking = rank_laws(noisy_cells(size, CROSS), constants=constants)
+    assert ranking.verdict == CANNOT_TELL
+    assert {"kd", "k+d"} <= set(ranking.remaining)
+    assert "laws-collinear" in {note.code for note in ranking.notes}
+
+
+def test_an_additive_constant_is_told_from_another_law():
+    cells = noisy_cells(lambda k, d: k * d + 200, SQUARE)
+    names = set(rank_laws(cells, constants=True).remaining)
+    assert names == {"kd + constant"}
+
+
+def test_logarithms_are_offered_beside_the_laws():
+    laws = standard_laws(logarithm=(False, True))
+    cells = noisy_cells(lambda k, d: (k + d) * math.log(k * d), SQUARE, error=0.01)
+    assert rank_laws(cells, laws, constants=True).family == "k+d"

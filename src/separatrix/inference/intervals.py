@@ -173,7 +173,8 @@ def difference(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) - statistic(second).
+    """Interval of statistic(first) - statistic(second): Student's or Welch's for means of fewer than
+    six values, else a bootstrap.
 
     Args:
         first: One value per seed.
@@ -201,8 +202,8 @@ def ratio(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Bootstrap interval of statistic(first) / statistic(second) for positive values, computed on
-    the log scale.
+    """Interval of statistic(first) / statistic(second) for positive values, computed on the log
+    scale: Student's or Welch's for means of fewer than six values, else a bootstrap.
 
     Args:
         first: One positive value per seed.
@@ -246,6 +247,8 @@ def _contrast(
             f"paired samples of {owner} must have the same length, got {first.size} and "
             f"{second.size} values"
         )
+    if statistic == "mean" and 2 <= min(first.size, second.size) < RESAMPLED:
+        return _few_seeds(combine, first, second, paired, level)
     reduce = _STATISTICS[statistic]
     generator = np.random.default_rng(seed)
     rows = generator.integers(first.size, size=(replicates, first.size))
@@ -261,6 +264,27 @@ def _contrast(
         level,
         f"{'paired ' if paired else ''}bootstrap of the {statistic}",
         count,
+    )
+
+
+def _few_seeds(
+    combine: Callable[..., np.ndarray],
+    first: np.ndarray,
+    second: np.ndarray,
+    paired: bool,
+    level: float,
+) -> Interval:
+    """Student's or Welch's interval of a contrast of means: of so few values a bootstrap covers too
+    rarely.
+
+    For ratios each value is replaced by its influence on the logarithm of the mean.
+    """
+    if combine is _log_ratio:
+        first, second = (
+            sample / sample.mean() - 1 + np.log(sample.mean()) for sample in (first, second)
+        )
+    return (
+        mean_over_seeds(first - second, level) if paired else gap_over_seeds(first, second, level)
     )
 
 

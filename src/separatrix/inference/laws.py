@@ -10,6 +10,7 @@ only if all others are worse by both measures; otherwise the verdict is `cannot 
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -125,6 +126,7 @@ def standard_laws(
 CANNOT_TELL = "cannot tell"
 NONE_FITS = "none fits"
 _POWER_LAW = "power law"
+_PLUS = " + constant"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,16 +186,20 @@ def rank_laws(
     laws: Sequence[Law] | None = None,
     power_law: Sequence[str] = ("k", "d"),
     margin: float = 6.0,
+    constants: bool = False,
 ) -> Ranking:
     """Rank laws on measured cells.
 
-    A law is ruled out if another law beats it by `margin` in AICc and also on held-out cells.
+    A law is ruled out if another law beats it by `margin` in AICc and also on held-out cells. Laws
+    that an additive constant turns into each other on the design are never told apart: on a cross
+    through (20, 20), kd is 20(k + d) - 400.
 
     Args:
         cells: At least four cells, two of them not censored.
         laws: The candidates; `standard_laws()` if None.
         power_law: The variables of a free power law that serves as a check; empty for no check.
         margin: The difference in AICc that rules a law out; 6 is an evidence ratio of 20.
+        constants: Whether each law is offered with an additive constant too.
 
     Returns:
         The laws from best to worst and the conclusion.
@@ -227,6 +233,8 @@ def rank_laws(
         _score(law.name, law.formula, law.family or law.name, rows, ones, shapes[law.name], groups)
         for law in laws
     ]
+    if constants:
+        scores += [_with_constant(law, rows, shapes[law.name], groups) for law in laws]
     notes = []
     if power_law:
         logs = np.column_stack([np.log(column) for column in columns(cells, power_law).values()])
@@ -277,6 +285,21 @@ def _score(
     )
 
 
+def _with_constant(law: Law, rows: Observations, shape: np.ndarray, groups: np.ndarray) -> LawScore:
+    """The score of a law with the additive constant that fits best."""
+    share = np.exp(shape.min() - shape)
+    offsets = [shape + np.log1p(math.expm1(s) * share) for s in np.linspace(-2.2, 2.4, 47)]
+    ones = np.ones((rows.value.size, 1))
+    likelihoods = [fit_rows(rows, ones, offset).log_likelihood.max() for offset in offsets]
+    best = offsets[int(np.argmax(likelihoods))]
+    name, formula = law.name + _PLUS, law.formula + _PLUS
+    score = _score(name, formula, law.family or law.name, rows, ones, best, groups)
+    count, parameters = rows.value.size, score.parameters + 1
+    correction = 2 * parameters * (parameters + 1) / max(count - parameters - 1, 1)
+    aicc = -2 * score.log_likelihood + 2 * parameters + correction
+    return dataclasses.replace(score, parameters=parameters, aicc=aicc)
+
+
 def _held_out(
     rows: Observations, matrix: np.ndarray, offset: np.ndarray, groups: np.ndarray
 ) -> float:
@@ -325,9 +348,9 @@ def _weighted(scores: Sequence[LawScore]) -> list[LawScore]:
 def _conclude(
     scores: Sequence[LawScore], shapes: dict[str, np.ndarray], margin: float, notes: list[Note]
 ) -> Ranking:
-    named = [score for score in scores if score.name in shapes]
+    named = [score for score in scores if score.name != _POWER_LAW]
     best = named[0]
-    free = next((score for score in scores if score.name not in shapes), None)
+    free = next((score for score in scores if score.name == _POWER_LAW), None)
     if free is not None and best.aicc - free.aicc >= margin and free.held_out > best.held_out:
         text = (
             f"a free power law beats the best named law, {best.name}, "
@@ -339,9 +362,28 @@ def _conclude(
     remaining = [
         s for s in named if s is best or s.aicc - best.aicc < margin or s.held_out >= best.held_out
     ]
+    own = best.name.removesuffix(_PLUS)
+    collinear = [
+        score
+        for score in named
+        if score not in remaining
+        and score.name in shapes
+        and score.name != own
+        and _collinear(shapes[score.name], shapes[own])
+    ]
+    if collinear:
+        names_of = ", ".join([own, *(score.name for score in collinear)])
+        text = (
+            f"{names_of} differ only by an additive constant on this design; vary k and d "
+            "independently (a full grid, not a cross) to tell them apart"
+        )
+        notes.append(Note("laws-collinear", "warning", text))
+        remaining += collinear
     names = tuple(score.name for score in remaining)
     twins = [
-        name for name in names if name != best.name and _coincide(shapes[name], shapes[best.name])
+        name
+        for name in names
+        if name in shapes and name != own and _coincide(shapes[name], shapes[own])
     ]
     if twins:
         text = (
@@ -349,7 +391,7 @@ def _conclude(
             "on it can tell them apart"
         )
         notes.append(Note("laws-coincide", "warning", text))
-    if len(remaining) > 1 + len(twins):
+    if len(remaining) > 1 + len(twins) + len(collinear):
         text = (
             f"the data do not separate {', '.join(names)}; vary the design more widely or add "
             "trials"
@@ -358,7 +400,17 @@ def _conclude(
     families = {score.family for score in remaining}
     family = families.pop() if len(families) == 1 else None
     verdict = best.name if len(remaining) == 1 else CANNOT_TELL
+    if family is not None and all(name.removesuffix(_PLUS) == own for name in names):
+        verdict = own  # with and without a constant it is the same law
     return Ranking(tuple(scores), verdict, names, family, tuple(notes))
+
+
+def _collinear(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether one law is the other one times a factor plus a constant on the design."""
+    values = np.exp(first - first.max())
+    basis = np.column_stack([np.ones(second.size), np.exp(second - second.max())])
+    solution = np.linalg.lstsq(basis, values, rcond=None)[0]
+    return bool(np.abs(basis @ solution - values).max() < 1e-9)
 
 
 def _coincide(first: np.ndarray, second: np.ndarray) -> bool:
