@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
 NOT_YET = "not yet measured at full scale"
-MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
+MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?", "not measured": "–"}
 MOST_NUMBERS = 3  # of a claim in the overview; the claim's own section has all
 MARKER = re.compile(r"^<!-- ([a-z-]+)(?: of ([a-z-]+))? -->$", re.MULTILINE)
 

@@ -56,6 +56,8 @@ def test_a_kept_report_says_what_its_claims_say(folder):
     page = (folder / "README.md").read_text(encoding="utf-8")
     for verdict in VERDICTS:
         count = sum(claim["verdict"] == verdict for claim in claims)
+        if verdict == "not measured" and not count:
+            continue
         assert re.search(rf"{verdict}: \*\*{count}\*\*", page), f"{count} {verdict}"
     for claim in claims:
         section = page.split(f'<a id="claim-{claim["id"]}"></a>', 1)[1].split("<a id=", 1)[0]

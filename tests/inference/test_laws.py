@@ -101,7 +101,7 @@ def test_wrong_use_gets_one_sentence():
     with pytest.raises(ParameterError, match="different names"):
         rank_laws(measured_cells(lambda k, d: k * d), [standard_laws()[0], standard_laws()[0]])
     with pytest.raises(SeparatrixError, match="lacks the design variable `q`"):
-        fit_exponents(noisy_cells(lambda k, d: k * d), ["q"])
+        fit_exponents(measured_cells(lambda k, d: k * d), ["q"])
 
 
 CROSS = [(k, 20) for k in (10, 15, 20, 25, 30)] + [(20, d) for d in (10, 15, 25, 30)]

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow"}
+COLOURS = {"supported": "green", "refuted": "red", "undecided": "yellow", "not measured": "dim"}
 
 
 def terminal(stderr: bool = False) -> Console:
@@ -73,8 +73,8 @@ def verdict_text(verdict: str) -> Text:
 
 
 def print_claims(claims: list[dict[str, Any]]) -> None:
-    """Print the claims as a table."""
-    from separatrix.report import summary_rows
+    """Print the claims as a table, then the counts of each paper and what is refuted."""
+    from separatrix.report import owner_lines, summary_rows, surprises
 
     table = Table(box=None, pad_edge=False)
     table.add_column("claim", overflow="fold", min_width=24)
@@ -85,6 +85,8 @@ def print_claims(claims: list[dict[str, Any]]) -> None:
         texts = (Text(row["effect"]), Text(row["conditions"]))
         table.add_row(Text(row["id"]), verdict_text(row["verdict"]), *texts)
     terminal().print(table)
+    for line in (*owner_lines(claims), *surprises(claims)):
+        terminal().print(Text(line))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from separatrix.report.explanation import Explanation, explain
 from separatrix.report.figure.draw import draw, save
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
-from separatrix.report.terminal import summary_rows
+from separatrix.report.terminal import owner_lines, summary_rows, surprises
 from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
@@ -17,8 +17,10 @@ __all__ = [
     "explain",
     "interval",
     "number",
+    "owner_lines",
     "save",
     "summary_rows",
+    "surprises",
     "write_evidence",
     "write_figures",
     "write_report",

@@ -19,7 +19,7 @@ from separatrix.report.numbers import (
 from separatrix.report.read import VERDICTS, RunFiles
 from separatrix.studies import PAPERS, Figure, Heatmap
 
-MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?"}
+MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?", "not measured": "–"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,11 +114,12 @@ class Report:
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
-        """The number of claims with each verdict."""
-        return tuple(
+        """The number of claims with each verdict; what is not measured counts where there is some."""
+        counts = tuple(
             (verdict, sum(claim.verdict == verdict for claim in self.claims))
             for verdict in VERDICTS
         )
+        return tuple(pair for pair in counts if pair[1] or pair[0] != "not measured")
 
 
 def compose(files: RunFiles) -> Report:

@@ -9,8 +9,8 @@ from typing import Any
 
 from separatrix.errors import SeparatrixError, shown
 from separatrix.studies import Figure, Heatmap, figure_from
+from separatrix.studies.kinds import VERDICTS as VERDICTS
 
-VERDICTS = ("supported", "refuted", "undecided")
 ROLES = ("measured", "samples", "law", "bound", "baseline")
 # Characters that neither XML nor a terminal can show, and halves of surrogate pairs, which UTF-8
 # cannot write.
