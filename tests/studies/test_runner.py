@@ -18,7 +18,8 @@ from separatrix.studies import (
     run_jobs,
     split_changes,
 )
-from separatrix.studies.runner import expect_job
+from separatrix.studies.registry import find_study
+from separatrix.studies.runner import expect_job, with_command
 from separatrix.studies.settings import plain_settings
 
 
@@ -208,3 +209,22 @@ def test_changes_are_sorted_by_study():
     ]:
         with pytest.raises(SeparatrixError, match=sentence):
             split_changes([text], names)
+
+
+@pytest.mark.parametrize(
+    ("scale", "verdict", "effort", "words"),
+    [
+        ("quick", "undecided", 3.0, "--scale full` measures more (6 min on one H200)"),
+        ("quick", "not measured", None, "separatrix run signal --scale full"),
+        ("full", "undecided", 3.0, "that is about 18 min on one H200"),
+        ("full", "not measured", None, "no scale of this study measures it"),
+    ],
+)
+def test_a_non_decision_says_what_settles_it_and_what_that_costs(scale, verdict, effort, words):
+    class Costly(type(find_study("signal"))):
+        full_minutes = 6.0
+
+    finding = {"verdict": verdict, "settle": "more trials", "effort": effort}
+    assert words in with_command(finding, Costly(), scale)["settle"]
+    decided = finding | {"verdict": "supported", "settle": ""}
+    assert with_command(decided, Costly(), scale) == decided

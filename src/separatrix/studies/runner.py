@@ -14,6 +14,7 @@ from separatrix.studies.live import live_run, update_live
 from separatrix.studies.registry import PLACES, find_study
 from separatrix.studies.settings import plain_settings
 from separatrix.studies.study import Study
+from separatrix.units import human_seconds
 
 
 def split_changes(changes: list[str], names: list[str]) -> dict[str, dict[str, str]]:
@@ -151,6 +152,9 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
                 if scale == "quick":
                     expect_job(job, lab)
                 outcome = job.study.conclude(lab, job.settings).plain()
+                outcome["findings"] = [
+                    with_command(finding, job.study, scale) for finding in outcome["findings"]
+                ]
                 about = {"scale": scale, "seed": seed, "command": command}
                 head = {
                     "study": job.study.name,
@@ -171,6 +175,32 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     finally:
         lab.write_manifest()
     return claims
+
+
+def with_command(finding: dict[str, Any], study: Study[Any], scale: str) -> dict[str, Any]:
+    """A finding whose `settle` also names the command that would settle it, and what it costs.
+
+    Findings that are decided, and those of studies without kinds, stay as they are.
+
+    Args:
+        finding: the finding as plain values.
+        study: the study that decides the claim.
+        scale: the scale that it ran at.
+    """
+    if "settle" not in finding or finding["verdict"] in ("supported", "refuted"):
+        return finding
+    minutes, effort = study.full_minutes, finding.get("effort")
+    command = f"`separatrix run {study.name} --scale full`"
+    cost = "" if minutes is None else f" ({human_seconds(60 * minutes)} on one H200)"
+    if scale != "full":
+        words = f"{command} measures more{cost}"
+    elif finding["verdict"] == "not measured":
+        words = "no scale of this study measures it"
+    elif effort is None or minutes is None:
+        words = f"the full scale has run{cost}; its settings decide how much is measured (--set)"
+    else:
+        words = f"that is about {human_seconds(60 * minutes * effort)} on one H200"
+    return finding | {"settle": "; ".join(filter(None, (finding["settle"], words)))}
 
 
 def run_shard(run: list[Job], lab: Lab) -> dict[str, int]:

@@ -24,6 +24,7 @@ class Study(abc.ABC, Generic[SettingsT]):
         summary: one sentence for `separatrix list`.
         claims: the claims that it decides.
         scales: its `Settings` at each scale (see `at_scales`).
+        full_minutes: how long the full scale takes on one H200; None where that is not known.
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches
@@ -35,6 +36,7 @@ class Study(abc.ABC, Generic[SettingsT]):
     summary: ClassVar[str]
     claims: ClassVar[tuple[Claim, ...]]
     scales: ClassVar[dict[str, Any]]
+    full_minutes: ClassVar[float | None] = None
 
     def settings(
         self, scale: str, seed: int = 0, changes: dict[str, str] | None = None
