@@ -77,3 +77,18 @@ def test_bounds_are_drawn_as_bounds():
     assert Series.bounded("s", []) == []
     threshold = estimate_threshold([Tally(8, 0, 8), Tally(16, 8, 8)])
     assert Series.of("s", [(1, threshold)]).seeds == (16,)
+
+
+def test_the_headline_marker_and_the_answer_survive_the_file():
+    plain = Outcome(
+        (),
+        (
+            Figure("a", "A", Axis("x"), Axis("y"), (), headline=True),
+            Figure("b", "B", Axis("x"), Axis("y"), ()),
+        ),
+        answer="Convolution needs fewer samples.",
+    ).plain()
+    assert plain["answer"] == "Convolution needs fewer samples."
+    assert [figure_from(figure).headline for figure in plain["figures"]] == [True, False]
+    older = {key: value for key, value in plain["figures"][0].items() if key != "headline"}
+    assert not figure_from(older).headline, "files of earlier runs have no marker"

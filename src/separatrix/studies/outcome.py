@@ -121,7 +121,8 @@ class Axis:
 class Figure:
     """A figure as data: the report draws it, and readers can download it.
 
-    Texts as the x of its series make it a figure of categories.
+    Texts as the x of its series make it a figure of categories. The `headline` of a study is the
+    figure that the report's first screen shows.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Figure:
     y: Axis
     series: tuple[Series, ...]
     caption: str = ""
+    headline: bool = dataclasses.field(default=False, kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +161,7 @@ class Heatmap:
         texts: what is written into the cells, row by row.
         hatched: whether a cell's value is only a bound, row by row.
         caption: its caption.
+        headline: whether the report's first screen shows it.
     """
 
     name: str
@@ -172,6 +175,7 @@ class Heatmap:
     texts: tuple[tuple[str, ...], ...]
     hatched: tuple[tuple[bool, ...], ...]
     caption: str = ""
+    headline: bool = dataclasses.field(default=False, kw_only=True)
 
     @property
     def series(self) -> tuple[Series, ...]:
@@ -191,7 +195,9 @@ class TableData:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Everything a study found: findings, figures, tables and notes.
+    """Everything a study found: findings, figures, tables, notes, and the answer in one sentence.
+
+    The report's first screen shows the answer; without one it shows the first claim's verdict.
 
     >>> Outcome(findings=()).plain()
     {'findings': [], 'figures': [], 'tables': [], 'notes': []}
@@ -201,15 +207,17 @@ class Outcome:
     figures: tuple[Figure | Heatmap, ...] = ()
     tables: tuple[TableData, ...] = ()
     notes: tuple[Note, ...] = ()
+    answer: str = ""
 
     def plain(self) -> dict[str, Any]:
         """The outcome as plain values without NaN or infinity."""
-        return {
+        out: dict[str, Any] = {
             "findings": [finding.plain() for finding in self.findings],
             "figures": [without_nan(dataclasses.asdict(figure)) for figure in self.figures],
             "tables": [without_nan(dataclasses.asdict(table)) for table in self.tables],
             "notes": [dataclasses.asdict(note) for note in self.notes],
         }
+        return out | ({"answer": self.answer} if self.answer else {})
 
 
 def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
@@ -222,13 +230,15 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
     >>> figure_from(Outcome((), (figure,)).plain()["figures"][0]) == figure
     True
     """
+    headline = plain.get("headline") is True
     if "hatched" in plain:
         parts: dict[str, Any] = {key: Axis(**plain[key]) for key in ("x", "y", "z")}
         parts |= {
             key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")
         }
         parts |= {key: tuple(plain[key]) for key in ("columns", "rows")}
-        return Heatmap(plain["name"], plain["title"], caption=plain["caption"], **parts)
+        about = {"caption": plain["caption"], "headline": headline}
+        return Heatmap(plain["name"], plain["title"], **about, **parts)
     if "strips" in plain:
         strips: Any = tuple(
             tuple(tuple(tuple(pixel) for pixel in row) for row in strip)
@@ -255,6 +265,7 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
             plain["caption"],
             tuple(plain["labels"]),
             strips,
+            headline=headline,
         )
     listed: list[dict[str, Any]] = [
         {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
@@ -268,4 +279,5 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
         Axis(**plain["y"]),
         series,
         plain["caption"],
+        headline=headline,
     )

@@ -160,6 +160,7 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
                     "study": job.study.name,
                     "title": job.study.title,
                     "summary": job.study.summary,
+                    "question": job.study.question or job.study.title,
                     **about,
                 }
                 settings = json.loads(json.dumps(plain_settings(job.settings)))

@@ -22,6 +22,8 @@ class Study(abc.ABC, Generic[SettingsT]):
         name: its name on the command line.
         title: its title in reports.
         summary: one sentence for `separatrix list`.
+        question: the question that its claims answer; reports group claims by it. Without one the
+            title stands for it.
         claims: the claims that it decides.
         scales: its `Settings` at each scale (see `at_scales`).
         full_minutes: how long the full scale takes on one H200; None where that is not known.
@@ -34,6 +36,7 @@ class Study(abc.ABC, Generic[SettingsT]):
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    question: ClassVar[str] = ""
     claims: ClassVar[tuple[Claim, ...]]
     scales: ClassVar[dict[str, Any]]
     full_minutes: ClassVar[float | None] = None

@@ -16,6 +16,7 @@ class CifarStudy(Study[CifarSettings]):
 
     name = "cifar"
     title = "Accuracy against the number of parameters"
+    question = "Is a CNN more accurate than an FCN with as many parameters on real images?"
     summary = (
         "CNN and FCN of depth 2, 4, 6 over widths on real images, with pixel-permuted controls "
         "(Figure 1)"

@@ -27,6 +27,7 @@ class DialStudy(Study[DialSettings]):
 
     name = "dial"
     title = "The dial on images: how much is locality, how much is sharing?"
+    question = "On real images, how much of the gain is locality and how much is weight sharing?"
     summary = (
         "Accuracy and labels from FCN through LCN to CNN over receptive field and weight "
         "sharing, on real images and on permuted pixels"

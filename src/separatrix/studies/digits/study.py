@@ -23,6 +23,7 @@ class DigitsStudy(Study[DigitsSettings]):
 
     name = "digits"
     title = "Sequences of digits: local networks and far-apart digits"
+    question = "Is the parity of digits harder to learn in longer sequences, and for whom?"
     summary = (
         "Parity of three digits of a sequence against its length, side by side (Figure 3) or far "
         "apart (Figure 4), on real digits"

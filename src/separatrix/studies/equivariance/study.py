@@ -14,6 +14,7 @@ class Equivariance(Study[EquivarianceSettings]):
 
     name = "equivariance"
     title = "Equivariance audit: which algorithms the lower bounds speak of"
+    question = "Which symmetries does training respect, so that the lower bounds speak of it?"
     summary = (
         "For each group, network and learner: how far training and transforming are from "
         "commuting (Lahoti et al.)"

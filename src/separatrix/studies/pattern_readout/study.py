@@ -15,6 +15,7 @@ class PatternReadout(Study[PatternReadoutSettings]):
 
     name = "pattern-readout"
     title = "Lemma 6: after a random first layer, k-patterns are linear"
+    question = "After a random first layer, does a linear readout compute every k-pattern?"
     summary = (
         "The explicit readout of Lemma 6 on random filters: equality on all 2^n inputs, its norm, "
         "and how often a draw allows it"

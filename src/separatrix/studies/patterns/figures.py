@@ -81,6 +81,7 @@ def learning_figures(s: PatternsSettings, learned: LearningResults) -> tuple[Fig
                 Axis("steps", log=True),
                 tuple(series),
                 caption,
+                headline=optimizer == s.learning.optimizers[0],
             )
         )
         lines = []

@@ -15,6 +15,7 @@ class SignalFirst(Study[SignalFirstSettings]):
 
     name = "signal-first"
     title = "First experiment: alignment and risk from the same samples"
+    question = "From the same samples, which network finds the signal?"
     summary = (
         "k = 10 patches of d = 20, noise 0.1, 1000 samples: how well each network finds the "
         "signal (Lahoti et al.)"

@@ -19,6 +19,7 @@ class SignalMap(Study[MapSettings]):
 
     name = "signal-map"
     title = "Between the networks: locality and weight sharing as two numbers"
+    question = "How many samples do partly local and partly shared networks need?"
     summary = (
         "A map of the samples needed over receptive field and number of filters, with the FCN, "
         "LCN and CNN at its corners (Lahoti et al.)"

@@ -26,6 +26,7 @@ class SignalOpen(Study[OpenSettings]):
 
     name = "signal-open"
     title = "Open questions: does the order of the networks persist?"
+    question = "Does the order of the networks persist where the paper asks but does not say?"
     summary = (
         "Uneven, dependent and non-Gaussian noise, several signals, products, two layers, other "
         "starts (Lahoti et al.'s open questions)"

@@ -206,6 +206,7 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
                     Axis("gap", log=True),
                     series,
                     caption,
+                    headline=what == "n",
                 )
             )
     return tuple(out)
