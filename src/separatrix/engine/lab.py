@@ -19,6 +19,7 @@ from separatrix.engine.manifest import RunFacts, add_to_manifest
 from separatrix.engine.plan import Device, Plan, cores, make_plan
 from separatrix.engine.programs import RunTally
 from separatrix.engine.shard import Shard, ShardWaits
+from separatrix.engine.store.identity import contradicting
 from separatrix.engine.store.ledger import DamagedPart, Ledger, Table
 from separatrix.engine.store.memory import AnyLedger, MemoryLedger
 from separatrix.engine.sweep import Sweep
@@ -180,12 +181,26 @@ class Lab:
                 self._execute(plan, what, len(share))
             try:
                 table = self.ledger.read(trial.identity for trial in sweep)
+                self._check_rows(table, sweep)
             except DamagedPart as damage:  # its trials are missing now, and run again
                 self._set_aside(damage)
                 continue
             if self.shard is not None and len(table) < len(sweep):
                 raise ShardWaits(self.shard, len(sweep) - len(table))
             return table
+
+    def _check_rows(self, table: Table, sweep: Sweep) -> None:
+        """Raise `DamagedPart` if a row of a folder is not the row of the trial that it claims."""
+        if self.ledger.folder is None:
+            return
+        trials = list(sweep)
+        if len(table) < len(trials):  # the budget or a shard left some out
+            kept = set(table.arrow["trial"].to_pylist()) if len(table) else set()
+            trials = [trial for trial in trials if trial.identity in kept]
+        if wrong := contradicting(table.arrow, trials):
+            name, rows = next(iter(wrong.items()))
+            some = [trial.identity for trial, bad in zip(trials, rows) if bad]
+            raise self.ledger.contradicted(some, f"has rows with another `{name}` than their trial")
 
     def start(self) -> None:
         """Start worker processes now, so that they import while this process plans.
@@ -341,10 +356,11 @@ class Lab:
 
     def _set_aside(self, damage: DamagedPart) -> None:
         self.ledger.set_aside(damage)
-        self._note_damage(damage.file.name)
+        for file in damage.files:
+            self._note_damage(file.name, damage.problem)
 
-    def _note_damage(self, name: str) -> None:
-        sentence = f"the ledger part {name} was damaged; its trials run again"
+    def _note_damage(self, name: str, problem: str = "is damaged") -> None:
+        sentence = f"the ledger part {name} {problem}; it was set aside, and its trials run again"
         self.notes.append(Note("damaged-part", "warning", sentence))
 
     def _collect(self) -> None:

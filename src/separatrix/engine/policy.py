@@ -113,8 +113,8 @@ LOST_WORKERS = 3
 # --- The ledger
 
 ROW_GROUP = 8192  # rows that are read from a part when one of them is wanted
-# Rows. The name of a part is the hash of its trials. Larger parts are not checked against it, since
-# that takes longer than reading them; their number of rows is.
+# Rows up to which the name of a part is compared with identities that are not hashes; only tests
+# have such identities.
 NAMED_ROWS = 4096
 # Bytes up to which a ledger is read completely and checked when it is opened; larger ones are
 # checked where they are read.

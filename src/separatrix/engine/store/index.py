@@ -73,6 +73,37 @@ class Index:
         part = np.searchsorted(self.starts, at, side="right") - 1
         return Places(np.where(at < 0, -1, part), np.where(at < 0, 0, at - self.starts[part]))
 
+    def count(self, keys: Keys) -> Int[np.ndarray, " trials"]:
+        """How many copies of trials there are; rarely one more, since only upper bits are compared.
+
+        >>> from pathlib import Path
+        >>> from separatrix.engine.store.parts import key_of
+        >>> part = Part(Path("p"), "", 0, (0, 2), key_of(["b" * 32, "a" * 32]))
+        >>> Index.of([part, part]).count(key_of(["a" * 32, "c" * 32])).tolist()
+        [2, 0]
+        """
+        low = _places(max(len(self), 1))
+        ends = [
+            np.searchsorted(self.order, bound) for bound in (keys[:, 0] & ~low, keys[:, 0] | low)
+        ]
+        return ends[1] - ends[0]
+
+    def repeated(self) -> Int[np.ndarray, "copies 2"]:
+        """The places of trials that are there more than once: of each copy, and of the copy before
+        it.
+        """
+        # Copies share the upper bits, so they are next to each other in `order`, but perhaps not
+        # in the order of their whole keys.
+        low = _places(max(len(self), 1))
+        close = np.zeros(len(self), bool)
+        equal = (self.order[1:] & ~low) == (self.order[:-1] & ~low)
+        close[1:] |= equal
+        close[:-1] |= equal
+        place = (self.order[close] & low).astype(np.int64)
+        place = place[np.lexsort((place, self.keys[place, 1], self.keys[place, 0]))]
+        same = (self.keys[place[1:]] == self.keys[place[:-1]]).all(1)
+        return np.stack([place[1:][same], place[:-1][same]], 1)
+
     def first_of_each(self) -> Int[np.ndarray, " trials"]:
         """The places of all trials, each once, in the order of the parts."""
         place = np.arange(len(self))

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from separatrix.engine import policy
 from separatrix.engine.plan import cores
 from separatrix.engine.store.compaction import compact
+from separatrix.engine.store.identity import equal_rows
 from separatrix.engine.store.index import Index, Places, groups_of
 from separatrix.engine.store.parts import (
     FORMAT,
@@ -72,6 +73,7 @@ class Ledger:
         self._cache: collections.OrderedDict[tuple[str, int], pa.Table] = collections.OrderedDict()
         self._cached_bytes = 0
         self._writes = 0
+        self._compared: set[str] = set()  # parts that agree about the trials that they share
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Ledger":
@@ -204,6 +206,7 @@ class Ledger:
         self._parts.clear()
         self._cache.clear()
         self._cached_bytes = 0
+        self._compared.clear()
         self._index, self._recent = Index.of([]), Index.of([])
 
     def _settled(self, look: Callable[[], Result]) -> Result:
@@ -247,9 +250,57 @@ class Ledger:
                 return damaged
             except DamagedPart as damage:
                 self.set_aside(damage)
-                damaged.append(damage.file.name)
+                damaged += [file.name for file in damage.files]
+
+    def _compare(self) -> None:
+        """Raise `DamagedPart` where parts disagree about a trial that several of them hold.
+
+        Such parts come from a process that was killed while it merged them, or from runs that
+        worked at the same time; then their rows are equal.
+        """
+        parts = self._scan()
+        names = {part.file.name for part in parts}
+        new = [part.keys for part in parts if part.file.name not in self._compared]
+        keys = np.concatenate([np.zeros((0, 2), np.uint64), *new])
+        if not (self._index.count(keys) + self._recent.count(keys) > 1).any():
+            self._compared = names
+            return
+        index = Index.of(parts)
+        copies = index.repeated()
+        number = np.searchsorted(index.starts, copies, side="right") - 1
+        for a, b in np.unique(number, axis=0).tolist():
+            here = (number == (a, b)).all(1)
+            tables = [
+                self._rows(parts[part], copies[here, side] - index.starts[part])
+                for side, part in enumerate((a, b))
+            ]
+            if not equal_rows(*tables):
+                first, second = parts[a].file, parts[b].file
+                problem = f"disagrees with {second.name} about a trial"
+                raise DamagedPart(first, problem, [second] if a != b else [])
+        self._compared = names
+
+    def _rows(self, part: Part, rows: np.ndarray) -> pa.Table:
+        """Some rows of a part, in their order."""
+        groups = group_of(part, rows)
+        pieces, order = [], []
+        for group in np.unique(groups).tolist():
+            inside = np.flatnonzero(groups == group)
+            start = part.starts[group]
+            pieces.append(self._group(part, group).take(pa.array(rows[inside] - start)))
+            order.append(inside)
+        return pa.concat_tables(pieces).take(pa.array(np.argsort(np.concatenate(order))))
+
+    def contradicted(self, trials: Iterable[str], problem: str) -> DamagedPart:
+        """The error for the parts that hold these trials, whose rows cannot be believed."""
+        wanted = list(trials)
+        parts = self._scan()
+        numbers = np.unique(self._find(wanted).part)
+        files = [parts[number].file for number in numbers.tolist() if number >= 0]
+        return DamagedPart(files[0], problem, files[1:])
 
     def _verify(self) -> None:
+        self._compare()
         parts = self._scan()
         if sum(part.bytes for part in parts) <= policy.VERIFIED_BYTES:
             for part in parts:
@@ -257,13 +308,13 @@ class Ledger:
                     self._group(part, group)
 
     def set_aside(self, damage: DamagedPart) -> None:
-        """Give a damaged part another name, under which nobody reads it."""
-        name = damage.file.name
-        with (
-            explain_os_errors(f"set the damaged part {name} aside"),
-            contextlib.suppress(FileNotFoundError),
-        ):
-            os.replace(damage.file, damage.file.with_name(name + ".damaged"))
+        """Give damaged parts another name, under which nobody reads them."""
+        for file in damage.files:
+            with (
+                explain_os_errors(f"set the damaged part {file.name} aside"),
+                contextlib.suppress(FileNotFoundError),
+            ):
+                os.replace(file, file.with_name(file.name + ".damaged"))
         self._forget()
 
     def done(self, trials: Iterable[str] | None = None) -> set[str]:
@@ -302,6 +353,7 @@ class Ledger:
         return self._settled(lambda: self._read(wanted))
 
     def _read(self, trials: list[str] | None) -> Table:
+        self._compare()
         parts = self._scan()
         if trials is None:
             index = Index.of(parts)

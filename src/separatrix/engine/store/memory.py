@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from separatrix.engine.store.parts import DamagedPart
 from separatrix.engine.store.table import Table, table_of
+from separatrix.errors import SeparatrixError
 
 
 class AnyLedger(Protocol):
@@ -34,6 +35,10 @@ class AnyLedger(Protocol):
 
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
         """What `calculate` returns, computed once for these parameters."""
+        ...
+
+    def contradicted(self, trials: Iterable[str], problem: str) -> DamagedPart:
+        """The error for the parts that hold these trials, whose rows cannot be believed."""
         ...
 
     def mend(self) -> list[str]:
@@ -87,6 +92,10 @@ class MemoryLedger:
         if key not in self._calculations:
             self._calculations[key] = calculate()
         return self._calculations[key]
+
+    def contradicted(self, trials: Iterable[str], problem: str) -> DamagedPart:
+        """Memory has no parts."""
+        raise SeparatrixError(f"a row of {next(iter(trials))} {problem}")
 
     def mend(self) -> list[str]:
         """Memory has no parts that could be damaged."""

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from jaxtyping import Int, UInt64
 
 from separatrix.engine import policy
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, shown
 from separatrix.files import write_atomic
-from separatrix.spec import digest
+from separatrix.spec import digest, digest_text
 
 FORMAT = "1"
 PART = re.compile(r"part-[0-9a-f]{32}\.parquet")
@@ -29,20 +29,23 @@ Keys = UInt64[np.ndarray, "rows 2"]
 
 
 class DamagedPart(SeparatrixError):
-    """A part of the ledger that cannot be read.
+    """A part of the ledger that cannot be read or believed.
 
     Args:
       file: the part.
+      problem: what is wrong with it.
+      others: parts that must be set aside with it.
 
     >>> str(DamagedPart(Path("part-0.parquet")))
     'the ledger part part-0.parquet is damaged; run the study again to repeat its trials'
     """
 
-    def __init__(self, file: Path):
+    def __init__(self, file: Path, problem: str = "is damaged", others: Sequence[Path] = ()):
         super().__init__(
-            f"the ledger part {file.name} is damaged; run the study again to repeat its trials"
+            f"the ledger part {file.name} {problem}; run the study again to repeat its trials"
         )
-        self.file = file
+        self.file, self.problem = file, problem
+        self.files = (file, *others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +79,21 @@ def part_name(trials: Iterable[str]) -> str:
     True
     """
     return f"part-{digest(sorted(trials))}.parquet"
+
+
+def name_of_keys(keys: Keys) -> str:
+    """The name of the part that holds the trials with these keys, as `part_name` gives it.
+
+    >>> trials = [format(n * 7919, "032x") for n in (3, 1, 2)]
+    >>> name_of_keys(key_of(trials)) == part_name(trials)
+    True
+    """
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    text = keys[order].astype(">u8").tobytes().hex()
+    names = [text[start : start + 32] for start in range(0, len(text), 32)]
+    # The text that `digest` makes of a list of names, at a tenth of its cost.
+    content = '["' + '","'.join(names) + '"]' if names else "[]"
+    return f"part-{digest_text(content)}.parquet"
 
 
 def key_of(trials: Sequence[str]) -> Keys:
@@ -176,6 +194,10 @@ def _open_part(file: Path) -> pq.ParquetFile:
         or "trial" not in reader.schema_arrow.names
     ):
         raise DamagedPart(file)
+    names = reader.schema_arrow.names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DamagedPart(file, f"has two columns {shown(twice)}")
     return reader
 
 
@@ -199,25 +221,34 @@ def scan_part(file: Path) -> Part:
             stated is not None and stated != str(len(trials)).encode()
         ):
             raise DamagedPart(file)
-        if (stated is None or len(trials) <= policy.NAMED_ROWS) and file.name != part_name(
-            str(trial) for trial in trials.to_pylist()
-        ):
-            raise DamagedPart(file)
         meta = reader.metadata
         starts = np.cumsum([0, *(meta.row_group(i).num_rows for i in range(meta.num_row_groups))])
         if starts[-1] != len(trials):
             raise DamagedPart(file)
+        keys = _keys_of_column(trials)
+        if not _is_named(file, trials, keys):
+            raise DamagedPart(file, "holds other trials than its name says")
         return Part(
             file,
             about[b"columns"].decode(),
             file.stat().st_size,
             tuple(starts.tolist()),
-            _keys_of_column(trials),
+            keys,
         )
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise DamagedPart(file) from error
+
+
+def _is_named(file: Path, trials: pa.ChunkedArray, keys: Keys) -> bool:
+    """Whether the name of a part is the hash of its trials."""
+    if file.name == name_of_keys(keys):
+        return True
+    # Identities of another form, which only tests have, are no keys.
+    return len(trials) <= policy.NAMED_ROWS and file.name == part_name(
+        str(trial) for trial in trials.to_pylist()
+    )
 
 
 def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Table]:
@@ -249,7 +280,7 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
         return tables or [reader.schema_arrow.empty_table().replace_schema_metadata()]
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise DamagedPart(part.file) from error
 
 

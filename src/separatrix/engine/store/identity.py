@@ -1,0 +1,146 @@
+"""Rows against what they say they are: a row must have the columns of the trial whose identity it
+carries, and parts must agree about a trial that several of them hold.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Int
+
+if TYPE_CHECKING:
+    from separatrix.engine.trial import Trial
+
+RESULTS = ("status", "steps", "loss", "risk")  # columns that every row has
+TIMES = ("run.seconds",)  # columns in which two runs of one trial may differ
+
+
+def contradicting(
+    table: pa.Table, trials: "Sequence[Trial]"
+) -> dict[str, Bool[np.ndarray, " rows"]]:
+    """Which rows contradict the trials that they are said to be.
+
+    Args:
+      table: rows in the order of `trials`.
+      trials: one trial per row.
+
+    Returns:
+      For each column in which a row differs from its trial, or lacks a result, which rows do.
+
+    >>> import separatrix as sx
+    >>> learner = sx.Learner(rate=1.0, steps=5)
+    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
+    >>> table = sx.Lab().run(sweep).arrow
+    >>> contradicting(table, list(sweep)), sorted(contradicting(table, list(sweep)[::-1]))
+    ({}, ['seed', 'trial'])
+    """
+    heads, which = _heads(trials)
+    wrong: dict[str, Bool[np.ndarray, " rows"]] = {}
+    expected = {name: [head.get(name) for head in heads] for name in _names(heads)}
+    columns = [(name, values, which) for name, values in expected.items() if name != "seed"]
+    rows = np.arange(len(trials))
+    columns += [
+        ("seed", [trial.seed for trial in trials], rows),
+        ("trial", [trial.identity for trial in trials], rows),
+    ]
+    for name, values, place in columns:
+        differs = _differs(_column(table, name), values, place)
+        if differs.any():
+            wrong[name] = differs
+    for name in RESULTS:
+        column = _column(table, name)
+        empty = np.ones(len(trials), bool) if column is None else np.asarray(column.is_null())
+        if empty.any():
+            wrong[name] = empty
+    return wrong
+
+
+def _heads(trials: "Sequence[Trial]") -> tuple[list[dict[str, Any]], Int[np.ndarray, " rows"]]:
+    """The columns of the trials up to the seed, each once, and which of them each trial has.
+
+    The trials of a sweep share the objects of which they are made.
+    """
+    heads: list[dict[str, Any]] = []
+    known: dict[Any, int] = {}
+    which = np.empty(len(trials), np.int64)
+    for row, trial in enumerate(trials):
+        parts = (trial.task, trial.network, trial.learner, trial.measure)
+        key = (type(trial), *map(id, parts), trial.samples, trial.precision)
+        if key not in known:
+            known[key] = len(heads)
+            heads.append(trial.columns())
+        which[row] = known[key]
+    return heads, which
+
+
+def _names(heads: Iterable[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for head in heads for name in head))
+
+
+def _column(table: pa.Table, name: str) -> pa.ChunkedArray | None:
+    places = table.schema.get_all_field_indices(name)
+    return table.column(places[0]) if len(places) == 1 else None
+
+
+def _differs(
+    column: pa.ChunkedArray | None, values: list[Any], which: Int[np.ndarray, " rows"]
+) -> Bool[np.ndarray, " rows"]:
+    """Where a column differs from `values[which]`; a missing column holds nothing.
+
+    Every pair of a stored and an expected value is compared once.
+    """
+    if column is None or pa.types.is_nested(column.type):
+        return np.array([value is not None for value in values], bool)[which]
+    coded = pa.chunked_array([column.combine_chunks()]).combine_chunks().dictionary_encode()
+    stored = [*coded.dictionary.to_pylist(), None]
+    codes = np.asarray(coded.indices.fill_null(len(stored) - 1)).astype(np.int64)
+    pairs, inverse = np.unique(codes * len(values) + which, return_inverse=True)
+    equal = [same(stored[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+    return ~np.array(equal, bool)[inverse]
+
+
+def same(stored: Any, expected: Any) -> bool:
+    """Whether a stored value is the expected one.
+
+    A column that is text in some rows is text in all, so that numbers may be stored as text.
+
+    >>> same("3", 3), same(3.0, 3), same("0.5", 0.25), same(True, 1), same(None, None)
+    (True, True, False, False, True)
+    """
+    if isinstance(stored, str) and expected is not None and not isinstance(expected, str):
+        try:
+            stored = json.loads(stored)
+        except ValueError:
+            return False
+    if isinstance(stored, bool) or isinstance(expected, bool):
+        return stored is expected
+    return stored == expected
+
+
+def equal_rows(a: pa.Table, b: pa.Table) -> bool:
+    """Whether two tables hold the same rows, apart from how long they took.
+
+    >>> equal_rows(pa.table({"x": [1.0], "run.seconds": [1.0]}), pa.table({"x": [1.0]}))
+    True
+    """
+    names = {*a.column_names, *b.column_names} - set(TIMES)
+    nothing = pa.nulls(a.num_rows)
+    for name in names:
+        one, other = (table[name] if name in table.column_names else nothing for table in (a, b))
+        if one.type == other.type and one.equals(other):
+            continue
+        # NaN differs from itself, and whole numbers may be stored as others.
+        if not all(map(_equal, one.to_pylist(), other.to_pylist())):
+            return False
+    return True
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
+        return True
+    return a == b
