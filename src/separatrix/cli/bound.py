@@ -25,12 +25,18 @@ def bound(
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="The loss to reach; prints the smallest q and T.")
     ] = 0.0,
+    local: Annotated[
+        bool,
+        typer.Option(
+            "--local", help="For a locally connected network (theorem4, corollary5; Section 3.1)."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print a theorem's bound term by term, and whether it is vacuous."""
     from separatrix.cli.output import print_json
 
-    terms = evaluate(theorem, n, k, q, steps, delta, ceiling, epsilon)
+    terms = evaluate(theorem, n, k, q, steps, delta, ceiling, epsilon, local)
     if json:
         print_json(terms)
         return
@@ -47,6 +53,7 @@ def evaluate(
     delta: float = 0.05,
     ceiling: float = 1.0,
     epsilon: float = 0.0,
+    local: bool = False,
 ) -> dict[str, Any]:
     """The terms of a theorem's bound with its verdict, as plain values.
 
@@ -63,15 +70,22 @@ def evaluate(
     if theorem not in THEOREMS:
         raise UnknownNameError("theorem", theorem, THEOREMS)
     terms = {
-        "theorem4": lambda: _theorem4(n, k, q, steps, delta, ceiling, epsilon),
-        "corollary5": lambda: _corollary5(n, k, delta, epsilon),
+        "theorem4": lambda: _theorem4(n, k, q, steps, delta, ceiling, epsilon, local),
+        "corollary5": lambda: _corollary5(n, k, delta, ceiling, epsilon, local),
         "theorem12": lambda: _theorem12(n, k, q, ceiling),
     }[theorem]()
     return {name: _plain(value) for name, value in terms.items()}
 
 
 def _theorem4(
-    n: int, k: int, q: float, steps: float, delta: float, ceiling: float, epsilon: float
+    n: int,
+    k: int,
+    q: float,
+    steps: float,
+    delta: float,
+    ceiling: float,
+    epsilon: float,
+    local: bool,
 ) -> dict[str, Any]:
     from separatrix.theory.patterns import needed_filters, theorem4, theorem4_sizes
 
@@ -84,7 +98,7 @@ def _theorem4(
         )
     terms: dict[str, Any] = {}
     if all(sizes.values()):
-        bound = theorem4(n, k, q, steps, delta, ceiling)
+        bound = theorem4(n, k, q, steps, delta, ceiling, local)
         terms = {
             "drift": bound.drift,
             "comparator": bound.comparator,
@@ -104,7 +118,7 @@ def _theorem4(
                 f"with probability at least {1 - delta:g}"
             )
     if epsilon:
-        smallest = theorem4_sizes(n, k, epsilon, delta, ceiling)
+        smallest = theorem4_sizes(n, k, epsilon, delta, ceiling, local)
         terms |= {
             "smallest q": smallest.filters,
             "T at that q": smallest.steps,
@@ -114,19 +128,26 @@ def _theorem4(
     return terms
 
 
-def _corollary5(n: int, k: int, delta: float, epsilon: float) -> dict[str, Any]:
-    from separatrix.theory.patterns import corollary5
+def _corollary5(
+    n: int, k: int, delta: float, ceiling: float, epsilon: float, local: bool
+) -> dict[str, Any]:
+    from separatrix.theory.patterns import corollary5, corollary5_promise
 
     if not epsilon:
         raise SeparatrixError("corollary5 needs --epsilon (a number > 0), the loss to reach")
     sizes = corollary5(n, k, epsilon, delta)
+    promise = corollary5_promise(n, k, epsilon, delta, ceiling, local)
     return {
-        "q": sizes.filters,
-        "T": sizes.steps,
-        "samples": sizes.samples,
-        "q from theorem 4": sizes.filters_from_theorem4,
-        "T from theorem 4": sizes.steps_from_theorem4,
-        "verdict": f"orders of magnitude, not promises: {sizes.constants}",
+        "q, printed order": sizes.filters,
+        "T, printed order": sizes.steps,
+        "samples, printed order": sizes.samples,
+        "q": promise.filters,
+        "T": promise.steps,
+        "weights": promise.weights,
+        "VC dimension": promise.dimension,
+        "samples": promise.samples,
+        "verdict": f"with these q, T and samples the risk is at most {epsilon:g}, with probability "
+        f"at least {1 - delta:g}; printed orders have every constant set to 1",
     }
 
 

@@ -96,19 +96,49 @@ def _between(ordered: np.ndarray, place: float) -> float:
     )
 
 
-def median_ratio(first: Amounts, second: Amounts, seed: int = 0) -> Interval:
+def median_ratio(first: Amounts, second: Amounts, seed: int = 0, level: float = 0.95) -> Interval:
     """The ratio of medians with a bootstrap interval; one-sided where seeds were cut off.
 
     >>> slow, fast = Amounts.of([90] * 4, [100] * 4), Amounts.of([9] * 4, [10] * 4)
     >>> print(median_ratio(slow, fast))
     10 [9, 11.11]
     """
-    log_ratio = growth([(1.0, first, second)], seed)
+    log_ratio = growth([(1.0, first, second)], seed, level)
     low, middle, high = (
         float(np.exp(end)) for end in (log_ratio.low, log_ratio.estimate, log_ratio.high)
     )
     method = "bootstrap of the median, censored"
     return Interval(middle, low, high, log_ratio.level, method, log_ratio.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class MedianRatio:
+    """The ratio of two medians as an estimate: it gives its interval at any level.
+
+    >>> slow, fast = Amounts.of([90] * 9, [100] * 9), Amounts.of([9] * 9, [10] * 9)
+    >>> MedianRatio(slow, fast).interval(0.99).low
+    9.0
+    """
+
+    first: Amounts
+    second: Amounts
+    seed: int = 0
+
+    def interval(self, level: float) -> Interval:
+        """The bootstrap interval of this level; one-sided where seeds were cut off."""
+        return median_ratio(self.first, self.second, self.seed, level)
+
+
+@dataclasses.dataclass(frozen=True)
+class MedianGrowth:
+    """How a ratio of medians grows with a size, as an estimate; see `growth`."""
+
+    points: tuple[tuple[float, Amounts, Amounts], ...]
+    seed: int = 0
+
+    def interval(self, level: float) -> Interval:
+        """The bootstrap interval of the exponent."""
+        return growth(self.points, self.seed, level)
 
 
 def growth(

@@ -57,10 +57,12 @@ def test_a_tiny_run_measures_every_cell(tiny):
     assert dict(zip(first["x"], first["y"])) == pytest.approx(
         {name: told[name] for name in CORNERS}, abs=6e-4
     )
-    assert plain["findings"][0]["conditions_met"] is False
+    assert plain["findings"][-1]["verdict"] == "supported"  # the symmetry, by the audit
 
 
-def test_without_trials_everything_is_undecided():
+def test_without_trials_only_the_symmetry_is_measured():
     outcome = find_study("dial").conclude(sx.Lab(budget=0.0), S)
-    assert {each.verdict for each in outcome.findings} == {"undecided"}
+    *others, symmetry = outcome.findings
+    assert {each.verdict for each in others} == {"not measured"}
+    assert symmetry.verdict == "supported"
     assert needed(S, DialResults({}, {}), SOURCE, "CNN") is None

@@ -53,8 +53,8 @@ def test_a_wrong_readout_is_refuted(monkeypatch):
         ({"norm_ratio": 1.01}, "norm", "refuted"),
         ({"unbalanced": 299, "draws": 300}, "coverage", "refuted"),
         ({"unbalanced": 15, "draws": 300}, "coverage", "undecided"),  # 5 % of 300, against δ = 5 %
-        ({"checked": 0}, "exact", "undecided"),
-        ({"unbalanced": 300, "draws": 300}, "norm", "undecided"),
+        ({"checked": 0}, "exact", "not measured"),
+        ({"unbalanced": 300, "draws": 300}, "norm", "not measured"),
     ],
 )
 def test_verdicts_follow_the_rows(rows, change, claim, verdict):

@@ -40,10 +40,9 @@ def test_every_claim_is_found_once(outcome):
     assert (
         verdicts["malach.lemma8.readout"] == verdicts["malach.theorem12.first-layer"] == "supported"
     )
-    assert verdicts["malach.theorem4.holds"] == "undecided"  # 60 steps leave the bound above 1
-    assert (
-        verdicts["malach.separation.steps-grow"] == "undecided"
-    )  # one size, and nothing learns in six steps
+    # 60 steps leave the bound above 1
+    assert verdicts["malach.theorem4.holds"] == "not measured"
+    assert verdicts["malach.separation.steps-grow"] == "not measured"  # there is one size
     assert all(finding.reason for finding in outcome.findings)
 
 
@@ -67,6 +66,8 @@ def test_the_outcome_is_plain_and_drawable(outcome):
 def test_a_spent_budget_leaves_learning_undecided_and_says_so(tmp_path):
     found = Patterns().conclude(Lab(tmp_path, workers=0, budget=1e-9), TINY)
     verdicts = {finding.claim.id: finding for finding in found.findings}
-    assert verdicts["malach.permutation.cnn-loses"].verdict == "undecided"
-    assert "not measured" in verdicts["malach.permutation.cnn-loses"].reason
-    assert verdicts["malach.theorem12.identity"].verdict == "supported"
+    assert verdicts["malach.permutation.cnn-loses"].verdict == "not measured"
+    assert "variant `hidden`" in verdicts["malach.permutation.cnn-loses"].reason
+    assert verdicts["ours.theorem12-identity"].verdict == "supported"
+    assert verdicts["ours.permutation.fcn-indifferent"].verdict == "supported"
+    assert verdicts["malach.fcn-expresses-cnn"].verdict == "supported"

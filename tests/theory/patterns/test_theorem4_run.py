@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from separatrix.learners import hinge
-from separatrix.networks import CNN, ClippedReLU, Initial
+from separatrix.networks import CNN, LCN, ClippedReLU, Initial
 from separatrix.tasks import PatternTask
 from separatrix.theory.patterns import theorem10
 from separatrix.theory.patterns.theorem4_run import (
@@ -22,7 +22,7 @@ def plain_descent(run: Theorem4Run, task: PatternTask, steps: int):
     """Theorem 4's recipe on the whole network, all filters and all inputs, by automatic
     differentiation.
     """
-    network = CNN(
+    network = (LCN if run.local else CNN)(
         run.window,
         run.filters,
         activation=ClippedReLU(run.ceiling),
@@ -41,13 +41,15 @@ def plain_descent(run: Theorem4Run, task: PatternTask, steps: int):
         value, slope = step(moving)
         losses.append(float(value))
         moving = jax.tree.map(lambda part, g: part - run.rate * g, moving, slope)
-    moved = float(jnp.linalg.norm(moving[0] - start.weights))
+    moved = float(jnp.linalg.norm(moving[0] - start.weights, axis=(1, 2)).max())
     longest = float(jnp.linalg.norm(moving[1], axis=1).max())
-    return np.asarray(start.weights[0], np.float64), np.array(losses), moved, longest
+    weights = np.asarray(start.weights, np.float64)
+    return weights if run.local else weights[0], np.array(losses), moved, longest
 
 
-def test_grouped_filters_follow_the_whole_network():
-    run = Theorem4Run(bits=5, window=2, filters=48, steps=12)
+@pytest.mark.parametrize("local", [False, True])
+def test_grouped_filters_follow_the_whole_network(local):
+    run = Theorem4Run(bits=5, window=2, filters=48, steps=12, local=local)
     task = PatternTask(5, 2, start=1, rule="table", table=(1, 1, -1, 1))
     weights, losses, moved, longest = plain_descent(run, task, run.steps)
     out = follow(run, [start_from(run, weights, np.array(task.table, float), place=1)])[0]

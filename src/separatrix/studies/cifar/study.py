@@ -6,7 +6,7 @@ from separatrix.notes import Note
 from separatrix.studies.cifar.figures import accuracy_figure, accuracy_table
 from separatrix.studies.cifar.settings import SCALES, CifarSettings
 from separatrix.studies.cifar.trials import measure_all, sweep_of
-from separatrix.studies.cifar.verdicts import CNN_AHEAD, cnn_ahead
+from separatrix.studies.cifar.verdicts import CLAIMS, findings
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.study import Study
 
@@ -21,7 +21,7 @@ class CifarStudy(Study[CifarSettings]):
         "CNN and FCN of depth 2, 4, 6 over widths on real images, with pixel-permuted controls "
         "(Figure 1)"
     )
-    claims = (CNN_AHEAD,)
+    claims = CLAIMS
     scales = SCALES
 
     def sweeps(self, settings: CifarSettings) -> dict[str, Sweep]:
@@ -30,7 +30,7 @@ class CifarStudy(Study[CifarSettings]):
     def conclude(self, lab: Lab, settings: CifarSettings) -> Outcome:
         accuracies, chance = measure_all(lab, settings)
         return Outcome(
-            (cnn_ahead(settings, accuracies, chance),),
+            findings(settings, accuracies, chance),
             (accuracy_figure(settings, accuracies, chance),),
             (accuracy_table(settings, accuracies, chance),),
             notes(settings),

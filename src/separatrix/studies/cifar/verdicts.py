@@ -1,23 +1,34 @@
-"""The claim of the study `cifar`, that the CNN is ahead at every number of parameters, and its
-verdict.
-"""
+"""The claims of the study `cifar` on Figure 1, and the accuracies that are their evidence."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from separatrix.inference.intervals import mean_over_seeds
+from separatrix.inference.estimates import Estimate, MeanOf
 from separatrix.studies.cifar.settings import CifarSettings
 from separatrix.studies.cifar.trials import CifarAccuracy, CifarCell
-from separatrix.studies.claims import Claim, Evidence, Finding, all_of, decide_above
+from separatrix.studies.claims import Claim, Finding, judge
+from separatrix.studies.kinds import Comparison
 
+_CONDITIONS = "CIFAR-10; CNN and FCN of depth 2, 4 and 6 over several widths, 125 epochs, RMSprop"
 CNN_AHEAD = Claim(
     "malach.cifar.cnn-ahead",
-    "On CIFAR-10 convolutional networks are ahead of fully connected ones whatever the number of "
-    "parameters.",
+    "On CIFAR-10 convolutional networks are ahead of fully connected ones of the same depth and "
+    "the same number of parameters.",
     "Figure 1, Section 1",
-    "CIFAR-10; CNN and FCN of depth 2, 4 and 6 over several widths, 125 epochs, RMSprop",
+    _CONDITIONS,
+    Comparison("accuracy, CNN minus FCN with as many parameters", "above", 0.0),
 )
+PARAMETERS = Claim(
+    "malach.cifar.parameters-do-not-explain",
+    "On CIFAR-10 the number of parameters does not explain the advantage of convolutional "
+    "networks: the widest fully connected network of a depth, with more parameters than the "
+    "widest convolutional one, is still behind it.",
+    "Figure 1, Section 1",
+    _CONDITIONS,
+    Comparison("accuracy, widest CNN minus widest FCN, which has more parameters", "above", 0.0),
+)
+CLAIMS = (CNN_AHEAD, PARAMETERS)
 
 
 def gaps(accuracies: Mapping[CifarCell, CifarAccuracy], depth: int) -> dict[int, np.ndarray]:
@@ -91,44 +102,35 @@ def _plain(
     ]
 
 
-def cnn_ahead(
+def findings(
     s: CifarSettings, accuracies: Mapping[CifarCell, CifarAccuracy], chance: float
-) -> Finding:
-    """Supported when the CNN is ahead at every depth and number of parameters at which both can be
-    compared, and of the widest FCN too.
+) -> tuple[Finding, ...]:
+    """The verdict on both claims.
 
-    >>> cnn_ahead(CifarSettings(source="embedded-digits"), {}, 0.1).verdict
-    'undecided'
+    >>> both = findings(CifarSettings(source="embedded-digits"), {}, 0.1)
+    >>> [finding.verdict for finding in both]
+    ['not measured', 'not measured']
     """
     outside = s.outside()
-    leads = {
-        f"CNN's accuracy less the FCN's, depth {depth}, {count} parameters": mean_over_seeds(gap)
+    leads: dict[str, Estimate | None] = {
+        f"depth {depth}, {count} parameters": MeanOf(tuple(gap))
         for depth in s.depths
         for count, gap in gaps(accuracies, depth).items()
     }
-    if not leads:
-        reason = (
-            "no CNN was measured whose number of parameters lies between those of two FCNs of "
-            "its depth"
-        )
-        return Finding(CNN_AHEAD, "undecided", reason, not outside, (), outside)
+    ends: dict[str, Estimate | None] = {}
     for depth in s.depths:
-        if (ends := widest(accuracies, depth)) is not None:
-            name = (
-                f"CNN's accuracy with {ends[0]} parameters less the FCN's with {ends[1]}, depth "
-                f"{depth}"
-            )
-            leads[name] = mean_over_seeds(ends[2])
-    reason = (
-        "compared at equal depth and number of parameters, the FCN's accuracy interpolated "
-        "between its widths, and the widest of both, to see whether parameters close the gap; "
-        "paired by seed"
+        if (pair := widest(accuracies, depth)) is not None:
+            name = f"depth {depth}, {pair[0]} against {pair[1]} parameters"
+            ends[name] = MeanOf(tuple(pair[2]))
+    matched = (
+        "the FCN's accuracy is interpolated between its widths; paired by seed; the best constant "
+        f"answer has {chance:.3g}"
+        if leads
+        else "no CNN was measured whose number of parameters lies between those of two FCNs of its "
+        "depth"
     )
-    return Finding(
-        CNN_AHEAD,
-        all_of(decide_above(lead, 0.0) for lead in leads.values()),
-        reason,
-        not outside,
-        tuple(Evidence.of(name, lead, 0.0, constant=chance) for name, lead in leads.items()),
-        outside,
+    wide = "paired by seed" if ends else "no FCN was measured with more parameters than every CNN"
+    return (
+        judge(CNN_AHEAD, leads, outside, matched),
+        judge(PARAMETERS, ends, outside, wide),
     )

@@ -100,12 +100,12 @@ class DialSettings(Settings, of="dial"):
     rates: tuple[float, ...] = setting(default=(0.003, 0.01, 0.03), low=0, open_low=True)
     tune_seeds: int = setting(default=3, low=1)
     seeds: int = setting(default=6, low=2)
+    corner_seeds: int = setting(default=0, low=0)
     steps: int = setting(default=400, low=1)
     batch: int = setting(default=64, low=1)
     test: int = setting(default=500, low=1)
     times: int = setting(default=5, low=1)
     target: float = setting(default=0.0, low=0, high=1)
-    margin: float = setting(default=0.02, low=0, open_low=True)
     precision: str = setting(default="float32", among=("float32", "tf32"))
     seed: int = 0
 
@@ -191,7 +191,6 @@ SCALES = at_scales(
         "steps": 1000,
         "test": 1000,
         "times": 8,
-        "margin": 0.01,
     },
     # 6 seeds on plain and 6 on permuted pixels are as many trials as 3 rates with 2 seeds on both,
     # and as two rungs of labels: one batch size, so one program per place.
@@ -205,7 +204,7 @@ SCALES = at_scales(
         "batch": 128,
         "test": 4000,
         "times": 10,
-        "margin": 0.01,
+        "corner_seeds": 24,
         "precision": "tf32",
     },
 )

@@ -11,6 +11,7 @@ from separatrix.studies.dial.trials import (
     DialResults,
     ladder_cells,
     measure_all,
+    permutation_gaps,
     result_trials,
     tuning_cells,
     tuning_sweeps,
@@ -52,6 +53,7 @@ class DialStudy(Study[DialSettings]):
 
     def conclude(self, lab: Lab, settings: DialSettings) -> Outcome:
         s = settings
+        symmetry = permutation_gaps(lab, s)
         results = measure_all(lab, s)
         figures = (
             *f.accuracy_figures(s, results),
@@ -63,7 +65,7 @@ class DialStudy(Study[DialSettings]):
             f.price_table(s, results),
             f.accuracy_table(s, results),
         )
-        return Outcome(tuple(findings(s, results)), figures, tables, notes(s, results))
+        return Outcome(tuple(findings(s, results, symmetry)), figures, tables, notes(s, results))
 
 
 def notes(s: DialSettings, results: DialResults) -> tuple[Note, ...]:
@@ -93,7 +95,7 @@ def notes(s: DialSettings, results: DialResults) -> tuple[Note, ...]:
             "of pixels are the same data, has one recipe for both. Fewer labels use the recipe "
             "of all labels. How moments are chosen, how many images are kept apart, the rates of "
             "the quick scale and the FCN's common recipe were settled after looking at runs of "
-            "the quick scale with the default seed, in one of which sharing-pays was refuted.",
+            "the quick scale with the default seed, in one of which sharing did not pay.",
         ),
         Note(
             "intervals",

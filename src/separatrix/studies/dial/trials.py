@@ -6,14 +6,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from separatrix.data import load
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, LCN, Network
 from separatrix.studies.cells import Row, accuracies, run_cells
 from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
 from separatrix.studies.study import seeds_from
+from separatrix.studies.symmetry import trained_scores
 from separatrix.studies.tuning import Choice, run_grids
 from separatrix.tasks.labelled_images import LabelledImages
 
@@ -263,13 +267,69 @@ def measure_all(lab: Lab, s: DialSettings) -> DialResults:
     return DialResults(measured, recipes)
 
 
+def seeds_of(s: DialSettings, cell: DialCell) -> int:
+    """How many seeds a cell has: `corner_seeds` where a claim on CIFAR-10 compares corners.
+
+    >>> s = DialSettings(sources=("cifar10",), corner_seeds=24)
+    >>> [seeds_of(s, DialCell(DialPlace("cifar10", 1, *place))) for place in ((6, 1), (12, 2))]
+    [24, 6]
+    """
+    place = cell.place
+    compared = place.source == "cifar10" and place.name in CORNERS and not cell.labels
+    return max(s.seeds, s.corner_seeds) if compared else s.seeds
+
+
 def result_trials(
     s: DialSettings, cell: DialCell, choice: Choice[DialRecipe] | None = None
 ) -> list[Trial]:
     """The trials of a cell, one per seed, with the chosen rate (or the first)."""
     rate = s.rates[0] if choice is None else choice.option.rate
-    seeds = seeds_from(s.seed, s.seeds)
+    seeds = seeds_from(s.seed, seeds_of(s, cell))
     return trial_of(s, cell, rate, seeds[0]).at_seeds(seeds)
+
+
+def permutation_gaps(lab: Lab, s: DialSettings) -> dict[str, float]:
+    """How far training the FCN is from commuting with a permutation of the pixels, by depth and
+    draw; remembered by the laboratory.
+    """
+    out = {}
+    for depth in sorted(set(s.depths)):
+        for seed in seeds_from(s.seed, 2):
+            inputs = {"depth": depth, "seed": seed}
+            out[f"depth {depth}, seed {seed}"] = lab.remember(
+                "dial-symmetry", inputs, lambda inputs=inputs: permutation_gap(**inputs)
+            )
+    return out
+
+
+def permutation_gap(depth: int, seed: int, units: int = 16, steps: int = 20) -> float:
+    """The relative distance between the FCN trained on images and the FCN trained on the same
+    images with permuted pixels, from first weights that are permuted alike.
+
+    >>> permutation_gap(depth=1, seed=0) < 1e-9
+    True
+    """
+    data = load("embedded-digits")
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(data.train_y), 96, replace=False)
+    with jax.enable_x64(True):
+        x = jnp.asarray(np.asarray(data.train_x)[rows].reshape(96, -1, 1) / 16.0, jnp.float64)
+        y = jnp.asarray(np.asarray(data.train_y)[rows], jnp.float64)
+        pixels = x.shape[1]
+        network = FCN(units, depth=depth, outputs=10, offset=True)
+        start = network.init(jax.random.key(seed), (pixels, 1))
+        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start)
+        order = rng.permutation(pixels)
+        if depth == 1:
+            moved = start._replace(weights=start.weights[..., order])
+        else:
+            first, *others = start.weights
+            moved = start._replace(weights=(first[..., order], *others))
+        learner = Learner(0.01, steps, optimizer="adam")
+        train = trained_scores(network, learner, (pixels, 1))
+        plain = train(start, x[:64], y[:64], x[64:])
+        turned = train(moved, x[:64, order], y[:64], x[64:, order])
+        return float(jnp.linalg.norm(turned - plain) / jnp.linalg.norm(plain))
 
 
 def _curve(row: Row, s: DialSettings) -> np.ndarray:

@@ -1,218 +1,141 @@
-"""The claims of the study `dial`, and how accuracies and labels decide them."""
+"""The claims of the study `dial`, and the accuracies and labels that are their evidence."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.inference import Interval
-from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
+from separatrix.inference.estimates import Estimate, MeanDifference, MeanOf
+from separatrix.inference.intervals import mean_over_seeds
+from separatrix.studies.claims import Claim, Evidence, Finding, judge
 from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
 from separatrix.studies.dial.trials import DialResults
+from separatrix.studies.kinds import Comparison, Identity
 
 CONDITIONS = (
-    "the paper proves its bounds for a task of its own and asks what becomes of them on images "
-    "(next check 3: a map over receptive field and sharing on CIFAR-10); networks of equal depth "
-    "with equally many hidden units, tuned with equal effort"
+    "networks of equal depth with equally many hidden units, tuned with equal effort, all labels"
 )
-LOCALITY = Claim(
-    "lahoti.dial.locality-pays",
-    "On images, and at every depth tried, the locally connected network is ahead of the fully "
-    "connected one.",
-    "abstract: locality alone separates LCN from FCN; asked here of images",
-    CONDITIONS,
-)
-SHARING = Claim(
-    "lahoti.dial.sharing-pays",
-    "On images, and at every depth tried, the convolutional network is ahead of the locally "
-    "connected one.",
-    "abstract: weight sharing separates CNN from LCN; asked here of images",
-    CONDITIONS,
-)
-LOSES = Claim(
-    "lahoti.dial.permuted-loses-locality",
-    "When the pixels of all images are reordered by one permutation, locality is worth less than "
-    "before.",
-    "Malach & Shalev-Shwartz, Section 5, hide the order of bits; asked here of images",
-    CONDITIONS,
-)
+# The data sets that have claims, with the numbers of hidden layers.
+JUDGED = {
+    "cifar10": (1, 2, 3),
+    "mnist": (1, 2, 3),
+    "embedded-digits": (1, 2),
+    "embedded-photographs": (1, 2),
+}
+IMAGES = {
+    "cifar10": "CIFAR-10",
+    "mnist": "MNIST",
+    "embedded-digits": "the embedded digits",
+    "embedded-photographs": "the embedded photographs",
+}
+LAYERS = {1: "one hidden layer", 2: "two hidden layers", 3: "three hidden layers"}
+SYMMETRIC = 1e-6  # gaps of equivariant training in float64 stay far below
+
+
+def _claims(source: str, depth: int) -> dict[str, Claim]:
+    where = f"On {IMAGES[source]} with {LAYERS[depth]}"
+
+    def claim(name: str, statement: str, citation: str, quantity: str) -> Claim:
+        kind = Comparison(quantity, "above", 0.0)
+        identity = f"ours.dial.{source}.{depth}.{name}"
+        return Claim(identity, f"{where}, {statement}", f"ours; {citation}", CONDITIONS, kind)
+
+    return {
+        "locality": claim(
+            "locality",
+            "the locally connected network is ahead of the fully connected one.",
+            "Lahoti et al. separate LCN from FCN on a task of their own",
+            "accuracy, LCN minus FCN",
+        ),
+        "sharing": claim(
+            "sharing",
+            "the convolutional network is ahead of the locally connected one.",
+            "Lahoti et al. separate CNN from LCN on a task of their own",
+            "accuracy, CNN minus LCN",
+        ),
+        "permuted": claim(
+            "permuted",
+            "locality is worth less when one permutation reorders the pixels of all images.",
+            "Malach & Shalev-Shwartz, Section 5, hide the order of bits",
+            "lead of the LCN over the FCN on pixels in order, minus that on permuted ones",
+        ),
+    }
+
+
+BY_PLACE = {
+    (source, depth): _claims(source, depth) for source, depths in JUDGED.items() for depth in depths
+}
 INDIFFERENT = Claim(
-    "lahoti.dial.permuted-fcn-indifferent",
-    "The fully connected network does not notice that permutation: its accuracy stays within the "
-    "margin.",
-    "symmetry: its initial weights and its optimizer treat all coordinates alike",
-    CONDITIONS,
+    "ours.dial.fcn-indifferent",
+    "The fully connected network does not notice a permutation of the pixels: from permuted first "
+    "weights, whose distribution is the same, it learns the same function of the permuted images.",
+    "ours; a symmetry of the network, its start and its optimizer",
+    "Adam, softmax cross-entropy, every depth of the dial, float64",
+    Identity("scores after training on permuted pixels = scores in order", SYMMETRIC),
 )
-CLAIMS = (LOCALITY, SHARING, LOSES, INDIFFERENT)
+CLAIMS = (*(claim for claims in BY_PLACE.values() for claim in claims.values()), INDIFFERENT)
 
 DRAWS = 4000
 METHOD = "interpolated ladder, Student's t at each rung"
 
 
-def findings(s: DialSettings, results: DialResults) -> list[Finding]:
-    """The verdict on every claim.
+def findings(s: DialSettings, results: DialResults, symmetry: Mapping[str, float]) -> list[Finding]:
+    """The verdict on every claim; `symmetry` holds the gaps of the audit under permutations.
 
     >>> s = DialSettings(sources=("embedded-digits",))
-    >>> {finding.verdict for finding in findings(s, DialResults({}, {}))}
-    {'undecided'}
+    >>> {finding.verdict for finding in findings(s, DialResults({}, {}), {})}
+    {'not measured'}
     """
-    judges: tuple[tuple[Claim, Callable[..., Finding]], ...] = (
-        (LOCALITY, lambda: _pays(s, results, LOCALITY, "LCN", "FCN")),
-        (SHARING, lambda: _pays(s, results, SHARING, "CNN", "LCN")),
-        (LOSES, lambda: _loses(s, results)),
-        (INDIFFERENT, lambda: _indifferent(s, results)),
-    )
-    if not results.complete(s):
-        reason = (
-            "at no data set and depth were all three networks measured on pixels in order and on "
-            "permuted ones"
-        )
-        return [Finding(claim, "undecided", reason, None) for claim, _ in judges]
-    return [judge() for _, judge in judges]
+    complete = set(results.complete(s))
+    out = []
+    for place, claims in BY_PLACE.items():
+        if place in complete:
+            out += _at(s, results, *place)
+        else:
+            reason = _absent(s, *place)
+            out += [judge(claim, {}, reason=reason) for claim in claims.values()]
+    return [*out, judge(INDIFFERENT, dict(symmetry))]
 
 
-def level_for(parts: int) -> float:
-    """The level of each of several intervals that decide one claim together (Bonferroni).
+def _absent(s: DialSettings, source: str, depth: int) -> str:
+    """Why a place was not measured."""
+    if source not in s.chosen_sources():
+        return f"the study used {', '.join(s.chosen_sources())}; set `sources={source}`"
+    if depth not in s.depths:
+        return f"networks of {LAYERS[depth]} were not run; add {depth} to `depths`"
+    return "some network was not measured on pixels in order and on permuted ones"
 
-    >>> level_for(1), level_for(5)
-    (0.95, 0.99)
-    """
-    return 1.0 - 0.05 / parts
 
-
-def _pays(s: DialSettings, results: DialResults, claim: Claim, better: str, worse: str) -> Finding:
-    where = results.complete(s)
-    verdicts: list[Verdict] = []
-    evidence = []
-    for source, depth in where:
-        gap = paired(results, source, depth, better, worse)
-        lead = mean_over_seeds(gap, level_for(len(where)))
-        verdicts.append(decide_above(lead, 0.0))
-        evidence.append(
+def _at(s: DialSettings, results: DialResults, source: str, depth: int) -> list[Finding]:
+    claims = BY_PLACE[source, depth]
+    out = []
+    for name, better, worse in (("locality", "LCN", "FCN"), ("sharing", "CNN", "LCN")):
+        evidence: dict[str, Estimate | None] = {
+            "": MeanOf(tuple(paired(results, source, depth, better, worse)))
+        }
+        also = [
             Evidence.of(
-                f"{source}, depth {depth}: {better}'s accuracy less the {worse}'s",
-                lead,
+                f"accuracy, {better} minus {worse}",
+                mean_over_seeds(paired(results, source, depth, better, worse)),
                 0.0,
                 **_levels(results, source, depth),
             )
-        )
-    savings = [
-        Evidence.of(
-            f"{source}: labels of the {worse} over those of the {better} at accuracy "
-            f"{s.accuracy_target(source):g}",
-            ratio,
-            1.0,
-        )
-        for source in s.chosen_sources()
-        if (ratio := label_gap(s, results, source, worse, better)) is not None
-    ]
-    reason = (
-        f"judged on accuracies with all labels at {_listed(where)}, paired by seed, intervals "
-        "widened for their number; what it saves in labels is told beside"
+        ]
+        saved = label_gap(s, results, source, worse, better) if depth == 1 else None
+        if saved is not None:
+            target = f"at accuracy {s.accuracy_target(source):g}"
+            also.append(Evidence.of(f"labels, {worse} over {better}, {target}", saved, 1.0))
+        out.append(judge(claims[name], evidence, reason="paired by seed", also=also))
+    plain, permuted = (
+        tuple(paired(results, source, depth, "LCN", "FCN", hidden)) for hidden in (False, True)
     )
-    return _finding(s, claim, where, verdicts, reason, [*evidence, *savings])
-
-
-def _loses(s: DialSettings, results: DialResults) -> Finding:
-    where = results.complete(s)
-    verdicts: list[Verdict] = []
-    losses, remainders = [], []
-    for source, depth in where:
-        plain, permuted = (
-            paired(results, source, depth, "LCN", "FCN", hidden) for hidden in (False, True)
-        )
-        lost = gap_over_seeds(plain, permuted, level_for(len(where)))
-        verdicts.append(decide_above(lost, 0.0))
-        losses.append(
-            Evidence.of(
-                f"{source}, depth {depth}: LCN less FCN on pixels in order, less the same on "
-                "permuted ones",
-                lost,
-                0.0,
-            )
-        )
-        remainders.append(
-            Evidence.of(
-                f"{source}, depth {depth}: LCN less FCN on permuted pixels",
-                mean_over_seeds(permuted),
-                0.0,
-            )
-        )
-    reason = (
-        f"judged at {_listed(where)}: by how much the LCN's lead over the FCN is smaller on "
-        "permuted pixels (other seeds' rows, so not paired), intervals widened for their number; "
-        "a lead that remains is not the locality of images"
-    )
-    return _finding(s, LOSES, where, verdicts, reason, [*losses, *remainders])
-
-
-def _indifferent(s: DialSettings, results: DialResults) -> Finding:
-    where = results.complete(s)
-    verdicts: list[Verdict] = []
-    evidence = []
-    for source, depth in where:
-        place = _corner(results, source, depth, "FCN")
-        gap = gap_over_seeds(
-            _accuracy(results, place, True), _accuracy(results, place), level_for(len(where))
-        )
-        inside = gap.low > -s.margin and gap.high < s.margin
-        outside = gap.low > s.margin or gap.high < -s.margin
-        verdicts.append("supported" if inside else "refuted" if outside else "undecided")
-        evidence.append(
-            Evidence.of(
-                f"{source}, depth {depth}: FCN's accuracy on permuted pixels less that on pixels "
-                "in order",
-                gap,
-                0.0,
-                margin=s.margin,
-            )
-        )
-    reason = (
-        f"judged at {_listed(where)}: supported where the whole interval lies within "
-        f"±{s.margin:g}, refuted where it lies outside; intervals widened for their number"
-    )
-    return _finding(s, INDIFFERENT, where, verdicts, reason, evidence)
-
-
-def one_by_one(where: list[tuple[str, int]], verdicts: list[Verdict]) -> str:
-    """What each data set and depth says by itself, in words.
-
-    >>> one_by_one([("cifar10", 1), ("cifar10", 2)], ["supported", "undecided"])
-    'supported at cifar10 (depth 1); undecided at cifar10 (depth 2)'
-    """
-    depths: dict[str, dict[str, list[str]]] = {}
-    for (source, depth), verdict in zip(where, verdicts):
-        depths.setdefault(verdict, {}).setdefault(source, []).append(str(depth))
-    places = {
-        verdict: ", ".join(f"{name} (depth {', '.join(parts)})" for name, parts in sources.items())
-        for verdict, sources in depths.items()
-    }
-    return "; ".join(f"{verdict} at {listed}" for verdict, listed in places.items())
-
-
-def _finding(
-    s: DialSettings,
-    claim: Claim,
-    where: list[tuple[str, int]],
-    verdicts: list[Verdict],
-    reason: str,
-    evidence: list[Evidence],
-) -> Finding:
-    outside = (
-        ""
-        if "cifar10" in s.chosen_sources()
-        else f"the images of {', '.join(s.chosen_sources())} instead of CIFAR-10"
-    )
-    return Finding(
-        claim,
-        all_of(verdicts),
-        f"{reason}. One by one: {one_by_one(where, verdicts)}",
-        not outside,
-        tuple(evidence),
-        outside,
-    )
+    rest = Evidence.of("LCN minus FCN on permuted pixels", mean_over_seeds(permuted), 0.0)
+    reason = "rows of other seeds, so not paired; a lead that remains is not the locality of images"
+    lost = {"": MeanDifference(plain, permuted)}
+    out.append(judge(claims["permuted"], lost, reason=reason, also=[rest]))
+    return out
 
 
 def paired(
@@ -404,7 +327,3 @@ def _accuracy(results: DialResults, place: DialPlace, permuted: bool = False) ->
             f"the {place.name} of depth {place.depth} on {place.source} was not measured"
         )
     return accuracy
-
-
-def _listed(where: list[tuple[str, int]]) -> str:
-    return "; ".join(f"{source}, depth {depth}" for source, depth in where)

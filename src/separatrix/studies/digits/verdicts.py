@@ -1,21 +1,16 @@
-"""The claims of the study `digits`, and how accuracies decide them."""
+"""The claims of the study `digits`, and the accuracies that are their evidence."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from separatrix.inference.intervals import gap_over_seeds, mean_over_seeds
-from separatrix.studies.claims import (
-    Claim,
-    Evidence,
-    Finding,
-    Verdict,
-    all_of,
-    decide_above,
-    decide_below,
-)
+from separatrix.inference.estimates import Estimate, MeanDifference, MeanOf, steps_of
+from separatrix.inference.intervals import mean_over_seeds
+from separatrix.studies.claims import Claim, Evidence, Finding, judge
 from separatrix.studies.digits.settings import DigitsSettings
 from separatrix.studies.digits.trials import NETWORKS, DigitsResults
+from separatrix.studies.kinds import Comparison, Equivalence, Together, Trend
 
 _COMMON = (
     "MNIST digits at 24x8, one hidden layer of 1024 ReLU units, kernels 24x24 (three digits), "
@@ -23,46 +18,74 @@ _COMMON = (
 )
 _CENTRE = f"label = parity of the sum of the 3 central digits; {_COMMON}"
 _ENDS = f"label = parity of the sum of the first, middle and last digit; {_COMMON}"
-
-LOCAL_HOLD = Claim(
-    "malach.digits.local-networks-hold",
-    "On the parity of three neighbouring digits, the CNN and the LCN perform well whatever the "
-    "length of the sequence.",
-    "Figure 3, Section 6",
-    _CENTRE,
-)
-FCN_CHANCE = Claim(
-    "malach.digits.fcn-to-chance-by-19",
-    "There, the fully connected network degrades with the length and is at chance level when n = "
-    "19.",
-    "Figure 3, Section 6",
-    _CENTRE,
-)
-LCN_AHEAD = Claim(
-    "malach.digits.lcn-ahead-of-cnn",
-    "There, the LCN has an advantage over the CNN.",
-    "Figure 3, Section 6",
-    _CENTRE,
-)
-ENDS_FCN = Claim(
-    "malach.digits.ends.fcn-wins-small-n",
-    "On the parity of three digits that are far apart, the fully connected network is better "
-    "than the CNN and the LCN for small n.",
-    "Figure 4, Section 6",
-    _ENDS,
-)
-ENDS_FAIL = Claim(
-    "malach.digits.ends.all-fail-large-n",
-    "There, all three networks perform poorly for large n.",
-    "Figure 4, Section 6",
-    _ENDS,
-)
-
-CLAIMS = (LOCAL_HOLD, FCN_CHANCE, LCN_AHEAD, ENDS_FCN, ENDS_FAIL)
-
 NEAR_CHANCE = 0.05  # an accuracy at most this far above the best constant answer's is called chance
 LARGE = 19  # the n at which the paper calls the fully connected network's accuracy chance
 KEPT = 0.5  # a network that keeps this share of its advantage over chance is said to hold
+
+LOCAL_HOLD = Claim(
+    "malach.digits.local-networks-hold",
+    "On the parity of three neighbouring digits in a sequence of n digits, the CNN and the LCN "
+    "perform well whatever n is.",
+    "Figure 3, Section 6",
+    _CENTRE,
+    Together(
+        (
+            (
+                "learns at the smallest n",
+                Comparison("accuracy above the best constant answer's", "above", NEAR_CHANCE),
+            ),
+            (
+                "keeps it",
+                Comparison(
+                    "accuracy above chance at n, less half of that at the smallest n", "above", 0.0
+                ),
+            ),
+        )
+    ),
+)
+FCN_CHANCE = Claim(
+    "malach.digits.fcn-to-chance-by-19",
+    "On the parity of three neighbouring digits in a sequence of n digits, the fully connected "
+    f"network degrades as n grows and is at chance when n = {LARGE}.",
+    "Figure 3, Section 6",
+    _CENTRE,
+    Together(
+        (
+            ("degrades", Trend("the FCN's accuracy", "n", "falling")),
+            (
+                f"at chance when n = {LARGE}",
+                Equivalence("accuracy less the best constant answer's", NEAR_CHANCE),
+            ),
+        )
+    ),
+)
+LCN_AHEAD = Claim(
+    "malach.digits.lcn-ahead-of-cnn",
+    "On the parity of three neighbouring digits, the LCN has an advantage over the CNN, on "
+    "average over the lengths of the sequence.",
+    "Figure 3, Section 6",
+    _CENTRE,
+    Comparison("accuracy, LCN minus CNN", "above", 0.0),
+)
+ENDS_FCN = Claim(
+    "malach.digits.ends.fcn-wins-small-n",
+    "On the parity of three digits that are far apart, the fully connected network is better than "
+    "the CNN and the LCN when the sequence is short.",
+    "Figure 4, Section 6",
+    _ENDS,
+    Comparison("accuracy of the FCN minus that of a local network", "above", 0.0),
+)
+ENDS_FAIL = Claim(
+    "malach.digits.ends.all-fail-large-n",
+    "On the parity of three digits that are far apart, all three networks perform poorly when the "
+    f"sequence is long (n ≥ {LARGE}).",
+    "Figure 4, Section 6",
+    _ENDS,
+    Comparison("accuracy above the best constant answer's", "below", NEAR_CHANCE),
+)
+
+CLAIMS = (LOCAL_HOLD, FCN_CHANCE, LCN_AHEAD, ENDS_FCN, ENDS_FAIL)
+Parts = dict[str, Estimate | None]
 
 
 def findings(s: DigitsSettings, results: DigitsResults) -> list[Finding]:
@@ -70,149 +93,105 @@ def findings(s: DigitsSettings, results: DigitsResults) -> list[Finding]:
 
     >>> s = DigitsSettings(source="embedded-digits")
     >>> {finding.verdict for finding in findings(s, DigitsResults({}, 0.5))}
-    {'undecided'}
+    {'not measured'}
     """
     outside = s.outside()
-    decisions = (
-        _local(results),
-        _fcn(results),
-        _ahead(results),
-        _ends_small(results),
-        _ends_large(results),
-    )
     return [
-        Finding(claim, verdict, reason, not outside, evidence, outside)
-        for claim, verdict, reason, evidence in decisions
+        _local(results, outside),
+        _fcn(results, outside),
+        _ahead(results, outside),
+        _ends_small(results, outside),
+        _ends_large(results, outside),
     ]
 
 
-Decision = tuple[Claim, Verdict, str, tuple[Evidence, ...]]
-
-
-def _local(results: DigitsResults) -> Decision:
+def _local(results: DigitsResults, outside: str) -> Finding:
     """Both local networks learn at the smallest n and keep at least half of their advantage over
     chance at every other n.
     """
     sizes = results.digits("centre")
     if len(sizes) < 2:
-        return LOCAL_HOLD, "undecided", "fewer than two lengths were measured", ()
-    verdicts: list[Verdict] = []
-    evidence = []
+        return judge(LOCAL_HOLD, {}, reason="fewer than two lengths were measured")
+    first: Parts = {}
+    kept: Parts = {}
     for name in ("CNN", "LCN"):
-        first = _above(results, "centre", name, sizes[0])
-        learned = _level(results, "centre", name, sizes[0])
-        evidence.append(learned)
-        if decide_above(learned, results.chance + NEAR_CHANCE) != "supported":
-            verdicts.append("undecided")  # what did not learn at the smallest n has nothing to lose
-            continue
+        smallest = _above(results, "centre", name, sizes[0])
+        first[f"{name}, n = {sizes[0]}"] = MeanOf(tuple(smallest))
         for n in sizes[1:]:
-            left = gap_over_seeds(_above(results, "centre", name, n), KEPT * first)
-            evidence.append(
-                Evidence.of(
-                    f"{name}: accuracy above chance at n = {n}, less half of that at n = "
-                    f"{sizes[0]}",
-                    left,
-                    0.0,
-                )
-            )
-            verdicts.append(decide_above(left, 0.0))
-    reason = (
-        "holding means keeping at least half of the advantage over chance that the network has "
-        f"at n = {sizes[0]}, up to n = {sizes[-1]}"
-    )
-    return LOCAL_HOLD, all_of(verdicts), reason, tuple(evidence)
+            above = _above(results, "centre", name, n)
+            kept[f"{name}, n = {n}"] = MeanDifference(tuple(above), tuple(KEPT * smallest))
+    levels = [_level(results, "centre", name, n) for name in ("CNN", "LCN") for n in sizes]
+    evidence = {"learns at the smallest n": first, "keeps it": kept}
+    return judge(LOCAL_HOLD, evidence, outside, also=levels)
 
 
-def _fcn(results: DigitsResults) -> Decision:
+def _fcn(results: DigitsResults, outside: str) -> Finding:
     sizes = results.digits("centre")
-    evidence = tuple(_level(results, "centre", "FCN", n) for n in sizes)
+    levels = [_level(results, "centre", "FCN", n) for n in sizes]
+    evidence: dict[str, Parts | None] = {
+        "degrades": None,
+        f"at chance when n = {LARGE}": None,
+    }
+    if len(sizes) > 1:
+        samples = [tuple(_above(results, "centre", "FCN", n)) for n in sizes]
+        steps = steps_of(samples, paired=False)
+        names = [f"n = {a} to {b}" for a, b in itertools.pairwise(sizes)]
+        evidence["degrades"] = dict(zip(names, steps))
     large = [n for n in sizes if n >= LARGE]
-    if not large:
-        return (
-            FCN_CHANCE,
-            "undecided",
-            f"no sequence of at least {LARGE} digits was measured",
-            evidence,
-        )
-    decisive = evidence[sizes.index(large[0])]
-    verdict = decide_below(decisive, results.chance + NEAR_CHANCE)
-    return (
-        FCN_CHANCE,
-        verdict,
-        f"judged at n = {large[0]}; chance means at most {NEAR_CHANCE:g} above the best constant "
-        "answer",
-        (decisive, *(level for level in evidence if level is not decisive)),
-    )
+    if large:
+        at_large = tuple(_above(results, "centre", "FCN", large[0]))
+        evidence[f"at chance when n = {LARGE}"] = {f"n = {large[0]}": MeanOf(at_large)}
+    reason = "" if large else f"no sequence of at least {LARGE} digits was measured"
+    return judge(FCN_CHANCE, evidence, outside if sizes else "", reason, levels)
 
 
-def _ahead(results: DigitsResults) -> Decision:
+def _ahead(results: DigitsResults, outside: str) -> Finding:
     sizes = [n for n in results.digits("centre") if n > 3]
     if not sizes:
-        return (
-            LCN_AHEAD,
-            "undecided",
+        reason = (
             "no length above 3 was measured (at 3 there is one window, and the networks are the "
-            "same)",
-            (),
+            "same)"
         )
+        return judge(LCN_AHEAD, {}, reason=reason)
     gaps = {n: _gap(results, "centre", "LCN", "CNN", n) for n in sizes}
     seeds = min(len(gap) for gap in gaps.values())
-    overall = mean_over_seeds(np.mean([gap[:seeds] for gap in gaps.values()], axis=0))
-    evidence = [Evidence.of("LCN's accuracy less the CNN's, mean over n", overall, 0.0)]
-    evidence += [
+    overall = np.mean([gap[:seeds] for gap in gaps.values()], axis=0)
+    also = [
         Evidence.of(f"LCN's accuracy less the CNN's at n = {n}", mean_over_seeds(gap), 0.0)
         for n, gap in gaps.items()
     ]
-    return (
-        LCN_AHEAD,
-        decide_above(overall, 0.0),
-        "judged on the mean over all n > 3, paired by seed",
-        tuple(evidence),
-    )
+    reason = "judged on the mean over all n > 3, paired by seed"
+    return judge(LCN_AHEAD, {"mean over n": MeanOf(tuple(overall))}, outside, reason, also)
 
 
-def _ends_small(results: DigitsResults) -> Decision:
+def _ends_small(results: DigitsResults, outside: str) -> Finding:
     sizes = [n for n in results.digits("ends") if n > 3]
     if not sizes:
-        return (
-            ENDS_FCN,
-            "undecided",
-            "no length above 3 was measured (at 3 both labels are the same)",
-            (),
-        )
+        reason = "no length above 3 was measured (at 3 both labels are the same)"
+        return judge(ENDS_FCN, {}, reason=reason)
     n = sizes[0]
-    gaps = {name: mean_over_seeds(_gap(results, "ends", "FCN", name, n)) for name in ("CNN", "LCN")}
-    evidence = tuple(
-        Evidence.of(f"FCN's accuracy less the {name}'s at n = {n}", gap, 0.0)
-        for name, gap in gaps.items()
-    )
+    evidence: Parts = {
+        f"FCN minus {name}, n = {n}": MeanOf(tuple(_gap(results, "ends", "FCN", name, n)))
+        for name in ("CNN", "LCN")
+    }
     reason = (
         f"judged at n = {n}, the smallest at which the three digits do not fit one window, paired "
         "by seed"
     )
-    return ENDS_FCN, all_of(decide_above(gap, 0.0) for gap in gaps.values()), reason, evidence
+    return judge(ENDS_FCN, evidence, outside, reason)
 
 
-def _ends_large(results: DigitsResults) -> Decision:
-    sizes = [n for n in results.digits("ends") if n > 3]
+def _ends_large(results: DigitsResults, outside: str) -> Finding:
+    sizes = [n for n in results.digits("ends") if n >= LARGE]
     if not sizes:
-        return ENDS_FAIL, "undecided", "no length above 3 was measured", ()
+        reason = f"no sequence of at least {LARGE} digits was measured"
+        return judge(ENDS_FAIL, {}, reason=reason)
     n = sizes[-1]
-    evidence = tuple(_level(results, "ends", name, n) for name in NETWORKS)
-    if n < LARGE:
-        return (
-            ENDS_FAIL,
-            "undecided",
-            f"no sequence of at least {LARGE} digits was measured; the evidence is that at n = {n}",
-            evidence,
-        )
-    reason = f"judged at n = {n}; poor means at most {NEAR_CHANCE:g} above the best constant answer"
-    return (
-        ENDS_FAIL,
-        all_of(decide_below(level, results.chance + NEAR_CHANCE) for level in evidence),
-        reason,
-        evidence,
-    )
+    evidence: Parts = {
+        f"{name}, n = {n}": MeanOf(tuple(_above(results, "ends", name, n))) for name in NETWORKS
+    }
+    levels = [_level(results, "ends", name, n) for name in NETWORKS]
+    return judge(ENDS_FAIL, evidence, outside, also=levels)
 
 
 def _above(results: DigitsResults, label: str, network: str, n: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from separatrix.errors import ParameterError, check_integer
 from separatrix.studies.settings import Settings, at_scales, setting
 
 OPTIMIZERS = ("adam", "sgd")
-VARIANTS = ("random", "hidden", "spread", "biased", "readout")
+VARIANTS = ("random", "hidden", "spread", "biased", "readout", "signs")
 
 
 def _equally_many(settings: Settings, first: str, others: tuple[str, ...]) -> None:
@@ -16,7 +16,9 @@ def _equally_many(settings: Settings, first: str, others: tuple[str, ...]) -> No
 
 
 class CertificateSettings(Settings, of="patterns.certificate"):
-    """Runs of Theorem 4's recipe, one for each entry of the tuples."""
+    """Runs of Theorem 4's recipe, one for each entry of the tuples; the first `local` of them with
+    a locally connected network as well.
+    """
 
     bits: tuple[int, ...] = setting(default=(4, 6, 8), low=2, high=12)
     windows: tuple[int, ...] = setting(default=(2, 2, 3), low=1)
@@ -24,6 +26,7 @@ class CertificateSettings(Settings, of="patterns.certificate"):
     steps: tuple[int, ...] = setting(default=(5000, 5000, 2000), low=1)
     seeds: int = setting(default=3, low=2)
     records: int = setting(default=40, low=1)
+    local: int = setting(default=1, low=0)
 
     def check(self) -> None:
         _equally_many(self, "bits", ("windows", "filters", "steps"))
@@ -44,9 +47,7 @@ class LearningSettings(Settings, of="patterns.learning", written=""):
 
     `full_steps` and `window_steps` are the most steps that a fully connected network and one that
     sees windows may take at each size. `variants` are run at `variant_sizes`, finite training sets
-    of `finite_samples` rows at `finite_size`. `equal_seeds` (where it is more than `seeds`) is for
-    the FCN on ordered and permuted bits: showing that two numbers are equal takes more seeds than
-    showing that they differ.
+    of `finite_samples` rows at `finite_size`.
     """
 
     sizes: tuple[int, ...] = setting(default=(8, 16, 32), low=4, high=4096)
@@ -54,7 +55,6 @@ class LearningSettings(Settings, of="patterns.learning", written=""):
     window_steps: tuple[int, ...] = setting(default=(300, 300, 450), low=1)
     optimizers: tuple[str, ...] = setting(default=("adam",), among=OPTIMIZERS)
     seeds: int = setting(default=14, low=2)
-    equal_seeds: int = setting(default=0, low=0)
     tuning_seeds: int = setting(default=2, low=1)
     filters: int = setting(default=64, low=1)
     batch: int = setting(default=128, low=1)
@@ -63,7 +63,7 @@ class LearningSettings(Settings, of="patterns.learning", written=""):
     times: int = setting(default=40, low=1)
     adam_rates: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3)
     sgd_rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
-    variants: tuple[str, ...] = ("hidden", "biased")
+    variants: tuple[str, ...] = ("hidden", "biased", "signs")
     variant_sizes: tuple[int, ...] = (16,)
     probability: float = 0.7
     finite_size: int = 16
@@ -118,6 +118,7 @@ SCALES = at_scales(
             "filters": (8192, 16384, 16384, 16384, 2048),
             "steps": (5000, 5000, 10000, 10000, 5000),
             "seeds": 5,
+            "local": 2,
         },
         "gradient": {"sizes": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "draws": 16},
         "learning": {
@@ -144,6 +145,7 @@ SCALES = at_scales(
             "filters": (8192, 16384, 16384, 16384, 16384, 8192),
             "steps": (10000, 10000, 10000, 10000, 10000, 10000),
             "seeds": 10,
+            "local": 4,
         },
         "gradient": {"sizes": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "draws": 16},
         "learning": {
@@ -151,7 +153,6 @@ SCALES = at_scales(
             "full_steps": (2000, 6000, 20000, 120000, 120000),
             "window_steps": (1000, 1000, 2000, 4000, 6000),
             "seeds": 24,
-            "equal_seeds": 120,
             "tuning_seeds": 3,
             "optimizers": ("adam", "sgd"),
             "adam_rates": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),

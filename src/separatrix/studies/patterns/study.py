@@ -4,6 +4,14 @@ from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.patterns import theorem_verdicts, verdicts
+from separatrix.studies.patterns.calculations import (
+    expression_errors,
+    generalization_rows,
+    measure_certificates,
+    measure_gradients,
+    measure_search,
+    symmetry_gaps,
+)
 from separatrix.studies.patterns.figures import (
     expressivity_notes,
     learning_figures,
@@ -20,13 +28,7 @@ from separatrix.studies.patterns.theorem_figures import (
     gradient_figures,
     gradient_table,
 )
-from separatrix.studies.patterns.trials import (
-    learn,
-    learning_sweeps,
-    measure_certificates,
-    measure_gradients,
-    measure_search,
-)
+from separatrix.studies.patterns.trials import learn, learning_sweeps
 from separatrix.studies.study import Study
 from separatrix.theory.patterns.hardness import identity_errors
 
@@ -58,12 +60,17 @@ class Patterns(Study[PatternsSettings]):
         gradients = measure_gradients(lab, s)
         identity = lab.remember("identity", {"seed": s.seed}, lambda: identity_errors(s.seed))
         search = measure_search(lab, s)
+        symmetry = symmetry_gaps(lab, s)
+        expression = expression_errors(s)
         learned = learn(lab, s)
         findings = (
             *theorem_verdicts.certificate_findings(s, certificates),
             *theorem_verdicts.gradient_findings(gradients, identity),
             *verdicts.learning_findings(s, learned),
+            verdicts.symmetry_finding(symmetry),
             verdicts.search_finding(search),
+            verdicts.expression_finding(expression),
+            verdicts.generalization_finding(generalization_rows(s, learned)),
         )
         figures = (
             *gradient_figures(gradients),
@@ -96,9 +103,8 @@ def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:
             "beside |u| = 1 (added when the latter did not show the crossing near n = 32 that "
             "the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a "
             "clipped unit's signal vanishes), parts of the tuning of rates, judging the search "
-            "gap by rows read instead of seconds, and, at full scale, the caps on steps, the "
-            "lowest Adam rate and the number of seeds with which the FCN is compared on ordered "
-            "and permuted bits.",
+            "gap by rows read instead of seconds, and, at full scale, the caps on steps and the "
+            "lowest Adam rate.",
         ),
         Note(
             "recipe",

@@ -1,4 +1,4 @@
-"""What the study `patterns` runs: trained networks with tuned rates, and exact calculations."""
+"""What the study `patterns` trains: networks with tuned rates."""
 
 import dataclasses
 import math
@@ -10,22 +10,17 @@ import numpy as np
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.inference.censored_medians import Amounts
 from separatrix.learners import Learner, Stop
-from separatrix.networks import CNN, FCN, LCN, Network
+from separatrix.networks import CNN, FCN, LCN, Initial, Network
 from separatrix.studies.cells import Row, run_cells
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import run_grids
 from separatrix.tasks import PatternTask
-from separatrix.theory.patterns import UnitActivation, log_window, separation_row
-from separatrix.theory.patterns.junta import search_once
-from separatrix.theory.patterns.theorem4_run import Theorem4Run, certify
+from separatrix.theory.patterns import log_window
 
 NETWORKS = ("CNN", "LCN", "FCN")
 # A step is a forward pass and the gradients in the hidden layer's outputs and in its weights.
 PASSES = 3
-# (activation, initialisation): ReLU has no ceiling; the last is Theorem 4's own start, where all
-# draws agree.
-FAMILIES = (("relu", "gaussian"), ("tanh", "gaussian"), ("clipped", "theorem4"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +30,8 @@ class PatternCase:
 
     Variants: "plain" (parity of consecutive bits), "random" (a random rule for each seed), "hidden"
     (permuted bits), "spread" (bits far apart), "biased" (P(x_i = +1) not ½), "readout" (plain, only
-    the readout is trained). `samples` is the size of a fixed training set, 0 for fresh rows at each
+    the readout is trained), "signs" (plain, from Theorem 4's start in the first layer; CNN only).
+    `samples` is the size of a fixed training set, 0 for fresh rows at each
     step.
 
     >>> PatternCase("plain", "CNN", "adam", 16).window
@@ -85,7 +81,7 @@ def plain_cases(s: PatternsSettings) -> list[PatternCase]:
 
 
 def variant_cases(s: PatternsSettings) -> list[PatternCase]:
-    """CNN and FCN with Adam on every variant.
+    """CNN and FCN with Adam on every variant; Theorem 4's start is the CNN's alone.
 
     >>> s = PatternsSettings().replace(learning={"variants": ("hidden",)})
     >>> [case.label for case in variant_cases(s)]
@@ -95,7 +91,7 @@ def variant_cases(s: PatternsSettings) -> list[PatternCase]:
         PatternCase(variant, name, "adam", bits)
         for variant in s.learning.variants
         for bits in s.learning.variant_sizes
-        for name in ("CNN", "FCN")
+        for name in (("CNN",) if variant == "signs" else ("CNN", "FCN"))
     ]
 
 
@@ -132,25 +128,6 @@ def cap_of(s: PatternsSettings, case: PatternCase) -> int:
     ]
 
 
-def seeds_of(s: PatternsSettings, case: PatternCase) -> int:
-    """How many seeds a case has: more where the FCN with and without a permutation is asked to be
-    equal, which is harder to show.
-
-    >>> s = PatternsSettings().replace(learning={"equal_seeds": 99})
-    >>> seeds_of(s, PatternCase("hidden", "FCN", "adam", 16))
-    99
-    """
-    compared = (
-        case.network == "FCN"
-        and case.optimizer == "adam"
-        and case.variant in ("plain", "hidden")
-        and not case.samples
-    )
-    permuted_too = "hidden" in s.learning.variants and case.bits in s.learning.variant_sizes
-    extra = s.learning.equal_seeds if compared and permuted_too else 0
-    return max(s.learning.seeds, extra)
-
-
 def trial_of(s: PatternsSettings, case: PatternCase, rate: float, seed: int) -> Trial:
     """One trial of a case.
 
@@ -179,11 +156,16 @@ def trial_of(s: PatternsSettings, case: PatternCase, rate: float, seed: int) -> 
         train=train,
         stop=Stop(target=s.learning.target),
     )
-    measure = Measure(test=s.learning.test, times=s.learning.times, spacing="log")
+    # The gap between risk and training risk is asked for where there is a training set.
+    probes = ("risk", "train_risk") if case.samples else ("risk",)
+    measure = Measure(probes, test=s.learning.test, times=s.learning.times, spacing="log")
     task = PatternTask(case.bits, case.window, **more)
+    network = network_of(case.network, case.window, s.learning.filters)
+    if case.variant == "signs":
+        network = network.replace(initial=Initial("signs"))
     return Trial(
         task,
-        network_of(case.network, case.window, s.learning.filters),
+        network,
         learner,
         case.samples,
         seed,
@@ -270,6 +252,7 @@ class CaseResult:
     risks: np.ndarray
     reached: int
     broken: int  # diverged or not finite
+    train_risks: np.ndarray | None = None  # of fixed training sets
 
     @classmethod
     def of(cls, case: PatternCase, rate: float, rows: list[Row]) -> "CaseResult":
@@ -303,6 +286,7 @@ class CaseResult:
             risks=np.array([_risk(row, otherwise=0.5) for row in rows]),
             reached=int(reached.sum()),
             broken=sum(row["status"] in ("diverged", "non-finite") for row in rows),
+            train_risks=np.array([row["train_risk"] for row in rows]) if case.samples else None,
         )
 
 
@@ -324,7 +308,7 @@ def all_cases(s: PatternsSettings) -> list[PatternCase]:
     """Every case of the settings.
 
     >>> len(all_cases(PatternsSettings()))
-    13
+    14
     """
     return plain_cases(s) + variant_cases(s) + finite_cases(s)
 
@@ -334,7 +318,7 @@ def learning_sweeps(s: PatternsSettings) -> dict[str, Sweep]:
     rate: the tuned one is not known).
 
     >>> {name: len(sweep) for name, sweep in learning_sweeps(PatternsSettings()).items()}
-    {'tuning': 96, 'results': 182}
+    {'tuning': 104, 'results': 196}
     """
     cases = all_cases(s)
     tuning = [
@@ -346,7 +330,7 @@ def learning_sweeps(s: PatternsSettings) -> dict[str, Sweep]:
     results = [
         trial_of(s, case, rates_of(s, case)[len(rates_of(s, case)) // 2], seed)
         for case in cases
-        for seed in seeds_from(s.seed, seeds_of(s, case))
+        for seed in seeds_from(s.seed, s.learning.seeds)
     ]
     return {"tuning": Sweep(tuple(tuning)), "results": Sweep(tuple(results))}
 
@@ -362,7 +346,7 @@ def learn(lab: Lab, s: PatternsSettings) -> LearningResults:
     trials = {
         case: [
             trial_of(s, case, rates[tuning_case(s, case)], seed)
-            for seed in seeds_from(s.seed, seeds_of(s, case))
+            for seed in seeds_from(s.seed, s.learning.seeds)
         ]
         for case in cases
         if tuning_case(s, case) in rates
@@ -374,94 +358,3 @@ def learn(lab: Lab, s: PatternsSettings) -> LearningResults:
         if len(members) >= 2
     }
     return LearningResults(results, rates)
-
-
-def certificate_runs(s: PatternsSettings) -> list[Theorem4Run]:
-    """The runs of Theorem 4's recipe that the settings ask for.
-
-    >>> certificate_runs(PatternsSettings())[0]
-    Theorem4Run(bits=4, window=2, filters=8192, steps=5000, ceiling=1.0, records=40)
-    """
-    part = s.certificate
-    sizes = zip(part.bits, part.windows, part.filters, part.steps)
-    return [Theorem4Run(*run, s.ceiling, part.records) for run in sizes]
-
-
-def measure_certificates(lab: Lab, s: PatternsSettings) -> list[dict[str, Any]]:
-    """`certify` on every run of the settings, remembered by the laboratory."""
-    count, out = s.certificate.seeds, []
-    for run in certificate_runs(s):
-        inputs = dataclasses.asdict(run) | {"seed": s.seed, "count": count, "delta": s.delta}
-        out.append(
-            lab.remember(
-                "certificate",
-                inputs,
-                lambda run=run: certify(run, seeds_from(s.seed, count), s.delta),
-            )
-        )
-    return out
-
-
-def gradient_row(
-    bits: int, window: int, activation: str, initialisation: str, draws: int, seed: int
-) -> dict[str, Any]:
-    """`separation_row` as plain values.
-
-    >>> row = gradient_row(16, 4, "tanh", "gaussian", draws=4, seed=0)
-    >>> row["full"]["high"] < row["paper"]
-    True
-    """
-    row = separation_row(
-        bits, window, UnitActivation(activation), initialisation, draws=draws, seed=seed
-    )
-    numbers = {
-        "paper_readout": row.paper_readout,
-        "ratio": row.ratio,
-        "bounded_ratio": row.bounded_ratio,
-    }
-    finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
-    return dataclasses.asdict(row) | finite
-
-
-def measure_gradients(lab: Lab, s: PatternsSettings) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every family at k = ⌈log2 n⌉, and of tanh at a fixed window, remembered by the
-    laboratory.
-
-    >>> s = PatternsSettings().replace(gradient={"sizes": (8, 16), "draws": 2})
-    >>> list(measure_gradients(Lab(), s))
-    ['relu, gaussian', 'tanh, gaussian', 'clipped, theorem4', 'tanh, gaussian, k = 3']
-    """
-    part = s.gradient
-    families: dict[str, tuple[str, str, int | None]] = {
-        f"{activation}, {initialisation}": (activation, initialisation, None)
-        for activation, initialisation in FAMILIES
-    }
-    families[f"tanh, gaussian, k = {part.window}"] = ("tanh", "gaussian", part.window)
-    out: dict[str, list[dict[str, Any]]] = {}
-    for name, (activation, initialisation, fixed) in families.items():
-        out[name] = []
-        for bits in part.sizes:
-            inputs = {
-                "bits": bits,
-                "window": fixed or log_window(bits),
-                "activation": activation,
-                "initialisation": initialisation,
-                "draws": part.draws,
-                "seed": s.seed,
-            }
-            row = lab.remember("gradient", inputs, lambda inputs=inputs: gradient_row(**inputs))
-            out[name].append(row)
-    return out
-
-
-def measure_search(lab: Lab, s: PatternsSettings) -> list[list[dict[str, Any]]]:
-    """For every size, one row per repetition; remembered by the laboratory."""
-    search_once(8, 64, 0)  # the first call pays for loading code
-    out = []
-    for bits in s.search.sizes:
-        rows = []
-        for seed in seeds_from(s.seed, s.search.repeats):
-            inputs = {"bits": bits, "samples": s.search.samples, "seed": seed}
-            rows.append(lab.remember("search", inputs, lambda inputs=inputs: search_once(**inputs)))
-        out.append(rows)
-    return out

@@ -1,16 +1,23 @@
-"""The claims on learning and search, and how steps, risks and rows read decide them; claims of
-theorems are in theorem_verdicts.py.
+"""The claims on learning and search, and the steps, risks and rows read that are their evidence;
+claims of theorems are in theorem_verdicts.py.
 """
 
 import itertools
 import math
 from typing import Any
 
-import numpy as np
-
-from separatrix.inference.censored_medians import Amounts, growth, median_ratio
-from separatrix.inference.intervals import Interval, mean_interval
-from separatrix.studies.claims import Claim, Evidence, Finding, Verdict, all_of, decide_above
+from separatrix.inference.censored_medians import Amounts, MedianGrowth, MedianRatio, median_ratio
+from separatrix.inference.estimates import Estimate, Exact, MeanOf, RatioOf
+from separatrix.inference.intervals import Interval
+from separatrix.studies.claims import Claim, Evidence, Finding, judge
+from separatrix.studies.kinds import (
+    Certificate,
+    Comparison,
+    Equivalence,
+    Identity,
+    Together,
+    Trend,
+)
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.patterns.trials import (
     PASSES,
@@ -21,33 +28,50 @@ from separatrix.studies.patterns.trials import (
 )
 
 _LEARN = "k = ⌈log2 n⌉; the theorems speak of Theorem 4's recipe and of gradients at the start"
+MARGIN = 2.0  # two numbers of steps within this factor of each other count as equal
+AT_CHANCE = 0.05  # a risk within this of ½ is called chance
+SYMMETRIC = 1e-6  # gaps of equivariant training in float64 stay far below
 
 STEPS_GROW = Claim(
     "malach.separation.steps-grow",
-    "The number of steps that a fully connected network needs, over the convolutional one's, "
-    "grows with n.",
+    "On the parity of k = ⌈log2 n⌉ neighbouring bits, the number of steps that a fully connected "
+    "network needs, over the convolutional one's, grows with n.",
     "Theorems 4 and 12, Section 4",
     _LEARN,
+    Comparison("exponent in n of the FCN/CNN ratio of median steps", "above", 0.0),
 )
 LOCAL = Claim(
     "malach.lcn-as-good-as-cnn",
-    "A locally connected network learns k-patterns as well as a convolutional one: locality "
-    "matters, not weight sharing.",
+    "A locally connected network learns k-patterns as well as a convolutional one: weight sharing "
+    "gives no benefit there.",
     "Section 3.1",
     _LEARN,
+    Comparison("median steps, LCN over CNN", "below", MARGIN),
+)
+GAUSSIAN = Claim(
+    "malach.gaussian-start",
+    "A convolutional network that starts from normally distributed weights learns k-patterns as "
+    "well as from the start that Theorem 4 assumes.",
+    "Comment 7",
+    "k = ⌈log2 n⌉; Theorem 4's start in the first layer, the readout trained as well",
+    Comparison("median steps, Gaussian start over Theorem 4's", "below", MARGIN),
 )
 CNN_LOSES = Claim(
     "malach.permutation.cnn-loses",
-    "When the order of the bits is unknown, the convolutional network loses its advantage: it "
-    "stays at chance.",
+    "When the order of the bits is unknown, the convolutional network loses its advantage: its "
+    "risk on the parity of k bits stays at chance.",
     "Section 5",
     "label = parity of k bits after a fixed unknown permutation",
+    Equivalence("risk of the CNN on permuted bits", AT_CHANCE, reference=0.5),
 )
 FCN_INDIFFERENT = Claim(
-    "malach.permutation.fcn-indifferent",
-    "A fully connected network does not notice a permutation of the bits.",
-    "Theorem 12's symmetry",
-    "weights whose distribution is invariant under permutations of the coordinates",
+    "ours.permutation.fcn-indifferent",
+    "A fully connected network does not notice a permutation of the bits: from permuted weights, "
+    "whose distribution is the same, it learns the same function of the permuted inputs.",
+    "ours; the symmetry behind Theorem 12 and Section 5",
+    "weights whose distribution is invariant under permutations, an optimizer that treats all "
+    "coordinates alike, the whole training set at each step, float64",
+    Identity("scores after training on permuted bits = scores after training in order", SYMMETRIC),
 )
 SEARCH_GAP = Claim(
     "malach.junta.search-gap",
@@ -55,11 +79,40 @@ SEARCH_GAP = Claim(
     "the gap widens with n.",
     "Section 5",
     "noise-free samples, enough of them that one set of bits explains them",
+    Together(
+        (
+            ("gap", Trend("rows read, sets over windows", "n", "rising", reference=1.0)),
+            ("found", Identity("both searches find the bits", 0.5)),
+        )
+    ),
 )
-CLAIMS = (STEPS_GROW, LOCAL, CNN_LOSES, FCN_INDIFFERENT, SEARCH_GAP)
+EXPRESSES = Claim(
+    "malach.fcn-expresses-cnn",
+    "A fully connected network expresses every convolutional network exactly, with one unit for "
+    "every filter and window, so expressive power does not explain the separation.",
+    "Section 1",
+    "one hidden layer; the embedding of shared into local into full networks",
+    Identity("scores of the FCN = scores of the CNN that it embeds", 1e-5),
+)
+COROLLARY5 = Claim(
+    "malach.corollary5.gap",
+    "The trained convolutional network's risk exceeds its training risk by no more than what its "
+    "VC dimension, O(W log W) for W weights, allows with probability 1 - δ.",
+    "Corollary 5, the step from the training loss to the loss",
+    "fixed training sets; the constants of Bartlett et al. (2019) and of Vapnik's inequality",
+    Certificate("risk - training risk ≤ the VC bound", 1e-6),
+)
+CLAIMS = (
+    STEPS_GROW,
+    LOCAL,
+    GAUSSIAN,
+    CNN_LOSES,
+    FCN_INDIFFERENT,
+    SEARCH_GAP,
+    EXPRESSES,
+    COROLLARY5,
+)
 
-MARGIN = 2.0  # two numbers of steps within this factor of each other count as equal
-NEAR_CHANCE = 0.45  # a mean risk above this is called chance (which is ½)
 CURRENCIES = ("steps", "samples", "FLOPs", "seconds")
 _OUTSIDE = (
     "Gaussian initialisation, fresh batches, tuned rates and few filters, not Theorem 4's recipe"
@@ -72,6 +125,7 @@ def spent(s: PatternsSettings, result: CaseResult, currency: str) -> Amounts:
     FLOPs are three forward passes on each row of each step; seconds are those of the trial's
     program, measurements included.
 
+    >>> import numpy as np
     >>> from separatrix.studies.patterns.trials import PatternCase
     >>> case, steps = PatternCase("plain", "CNN", "adam", 16), Amounts.of([8.0], [9.0])
     >>> result = CaseResult(case, 0.1, steps, steps, np.zeros(1), reached=1, broken=0)
@@ -130,53 +184,40 @@ def growth_of(
     True
     """
     cells = _pairs(s, learned, optimizer, currency, ("FCN", "CNN"))
-    return growth(cells, s.seed) if len(cells) >= 3 else None
+    return MedianGrowth(tuple(cells), s.seed).interval(0.95) if len(cells) >= 3 else None
 
 
 def learning_findings(s: PatternsSettings, learned: LearningResults) -> list[Finding]:
-    """The verdicts on the separation, locality, and an unknown order.
+    """The verdicts on the separation, locality, the start, an unknown order, and samples.
 
     >>> nothing = LearningResults({}, {})
     >>> {finding.verdict for finding in learning_findings(PatternsSettings(), nothing)}
-    {'undecided'}
+    {'not measured'}
     """
     return [
         _steps_grow(s, learned),
         _local(s, learned),
+        _gaussian(s, learned),
         _cnn_loses(s, learned),
-        _fcn_indifferent(s, learned),
     ]
 
 
 def _steps_grow(s: PatternsSettings, learned: LearningResults) -> Finding:
-    verdicts: list[Verdict] = []
-    evidence, words = [], []
+    evidence: dict[str, Estimate | None] = {}
+    shown_ratios, words = [], []
     for optimizer in s.learning.optimizers:
-        slope = growth_of(s, learned, optimizer, "steps")
-        if slope is None:
-            verdicts.append("undecided")
+        cells = _pairs(s, learned, optimizer, "steps", ("FCN", "CNN"))
+        if len(cells) < 3:
             words.append(f"{optimizer}: fewer than three sizes were measured")
             continue
-        verdicts.append(
-            "supported" if slope.low > 0 else "refuted" if slope.high < 0 else "undecided"
-        )
-        evidence.append(
-            Evidence.of(
-                f"exponent in n of the FCN/CNN ratio of median steps, {optimizer}", slope, 0.0
-            )
-        )
+        evidence[optimizer] = MedianGrowth(tuple(cells), s.seed)
         parts = []
         for bits, ratio in ratios(s, learned, optimizer, "steps", ("FCN", "CNN")).items():
-            evidence.append(
-                Evidence.of(f"FCN/CNN median steps, {optimizer}, n = {bits}", ratio, 1.0)
-            )
+            name = f"FCN/CNN median steps, {optimizer}, n = {bits}"
+            shown_ratios.append(Evidence.of(name, ratio, 1.0))
             parts.append(f"{shown(ratio)} at n = {bits}")
-        words.append(
-            f"{optimizer}: the ratio grows like n to the {shown(slope)}; it is "
-            + ", ".join(parts)
-            + _cut(s, learned, optimizer)
-        )
-    return Finding(STEPS_GROW, all_of(verdicts), "; ".join(words), False, tuple(evidence), _OUTSIDE)
+        words.append(f"{optimizer}: the ratio is {', '.join(parts)}{_cut(s, learned, optimizer)}")
+    return judge(STEPS_GROW, evidence, _OUTSIDE, "; ".join(words), shown_ratios)
 
 
 def _cut(s: PatternsSettings, learned: LearningResults, optimizer: str) -> str:
@@ -207,65 +248,48 @@ def shown(interval: Interval) -> str:
 
 def _local(s: PatternsSettings, learned: LearningResults) -> Finding:
     """Not worse than the CNN by more than the margin, at every size and with every optimizer."""
-    verdicts: list[Verdict] = []
-    evidence, words = [], []
-    for optimizer in s.learning.optimizers:
-        for bits, ratio in ratios(s, learned, optimizer, "steps", ("LCN", "CNN")).items():
-            verdicts.append(
-                "supported"
-                if ratio.high < MARGIN
-                else "refuted"
-                if ratio.low > MARGIN
-                else "undecided"
-            )
-            evidence.append(
-                Evidence.of(
-                    f"LCN/CNN median steps, {optimizer}, n = {bits}", ratio, MARGIN, equal=1.0
-                )
-            )
-            words.append(f"{shown(ratio)} ({optimizer}, n = {bits})")
-    if not verdicts:
-        return Finding(LOCAL, "undecided", "no size has both networks", False, (), _OUTSIDE)
-    reason = (
-        f"LCN/CNN ratio of median steps {', '.join(words)}; as good means less than {MARGIN:g} "
-        "times the steps"
-    )
-    return Finding(LOCAL, all_of(verdicts), reason, False, tuple(evidence), _OUTSIDE)
+    evidence: dict[str, Estimate | None] = {
+        f"{optimizer}, n = {bits}": MedianRatio(first, second, s.seed)
+        for optimizer in s.learning.optimizers
+        for bits, first, second in _pairs(s, learned, optimizer, "steps", ("LCN", "CNN"))
+    }
+    return judge(LOCAL, evidence, _OUTSIDE, "" if evidence else "no size has both networks")
+
+
+def _gaussian(s: PatternsSettings, learned: LearningResults) -> Finding:
+    """The CNN from a Gaussian start beside Theorem 4's, wherever both were run."""
+    evidence: dict[str, Estimate | None] = {}
+    for bits in s.learning.sizes:
+        gaussian, signs = (
+            learned.get(variant, "CNN", "adam", bits) for variant in ("plain", "signs")
+        )
+        if gaussian is not None and signs is not None:
+            evidence[f"n = {bits}"] = MedianRatio(gaussian.steps, signs.steps, s.seed)
+    reason = "" if evidence else "Theorem 4's start was not run (variant `signs`)"
+    return judge(GAUSSIAN, evidence, _OUTSIDE if evidence else "", reason)
 
 
 def _cnn_loses(s: PatternsSettings, learned: LearningResults) -> Finding:
     """At chance on permuted bits, at every size where a permutation hardly ever leaves the bits in
     one window.
     """
-    verdicts: list[Verdict] = []
-    evidence, words = [], []
+    evidence: dict[str, Estimate | None] = {}
+    also = []
     for bits in s.learning.variant_sizes:
         permuted, ordered = (
             learned.get(variant, "CNN", "adam", bits) for variant in ("hidden", "plain")
         )
         if permuted is None:
             continue
-        risk = mean_interval(permuted.risks)
-        verdicts.append(decide_above(risk, NEAR_CHANCE))
+        estimate = MeanOf(tuple(permuted.risks))
+        evidence[f"n = {bits}, {cap_of(s, permuted.case)} steps"] = estimate
         baselines = {"constant": 0.5, "luck": lucky(bits, permuted.case.window)}
         if ordered is not None:
             baselines["ordered bits"] = float(ordered.risks.mean())
-        evidence.append(
-            Evidence.of(
-                f"risk of the CNN on permuted bits, n = {bits}", risk, NEAR_CHANCE, **baselines
-            )
-        )
-        missed = permuted.steps.count - permuted.reached
-        words.append(
-            f"risk {risk} after at most {cap_of(s, permuted.case)} steps at n = {bits} ({missed} "
-            "seeds not at the target)"
-        )
-    return _unless_missing(
-        CNN_LOSES,
-        verdicts,
-        "; ".join(words) + f"; chance is 0.5, called so above {NEAR_CHANCE}",
-        evidence,
-    )
+        name = f"risk of the CNN on permuted bits, n = {bits}"
+        also.append(Evidence.of(name, estimate.interval(0.95), 0.5, **baselines))
+    reason = "" if evidence else "the permuted task was not measured (variant `hidden`)"
+    return judge(CNN_LOSES, evidence, reason=reason, also=also)
 
 
 def lucky(bits: int, window: int) -> float:
@@ -277,94 +301,86 @@ def lucky(bits: int, window: int) -> float:
     return (bits - window + 1) / math.comb(bits, window)
 
 
-def _fcn_indifferent(s: PatternsSettings, learned: LearningResults) -> Finding:
-    """Equal steps with and without a permutation, within the margin."""
-    verdicts: list[Verdict] = []
-    evidence, words = [], []
-    for bits in s.learning.variant_sizes:
-        hidden, plain = (
-            learned.get(variant, "FCN", "adam", bits) for variant in ("hidden", "plain")
-        )
-        if hidden is None or plain is None:
-            continue
-        ratio = median_ratio(hidden.steps, plain.steps, s.seed)
-        inside = ratio.low > 1 / MARGIN and ratio.high < MARGIN
-        apart = ratio.low > MARGIN or ratio.high < 1 / MARGIN
-        verdicts.append("supported" if inside else "refuted" if apart else "undecided")
-        evidence.append(
-            Evidence.of(
-                f"FCN median steps, permuted/ordered bits, n = {bits}", ratio, 1.0, margin=MARGIN
-            )
-        )
-        words.append(f"{shown(ratio)} at n = {bits}")
+def symmetry_finding(gaps: dict[str, list[float]]) -> Finding:
+    """The verdict on the FCN's indifference, from the audit's gaps by optimizer.
+
+    >>> symmetry_finding({"adam": [1e-12, 2e-12]}).verdict, symmetry_finding({"adam": [0.1]}).verdict
+    ('supported', 'refuted')
+    """
+    evidence = {
+        f"{optimizer}, draw {number}": gap
+        for optimizer, draws in gaps.items()
+        for number, gap in enumerate(draws)
+    }
+    return judge(FCN_INDIFFERENT, evidence)
+
+
+def expression_finding(errors: dict[str, float]) -> Finding:
+    """The verdict on expressive power, from the embedding's relative errors.
+
+    >>> expression_finding({"n = 8": 1e-7}).verdict
+    'supported'
+    """
+    return judge(EXPRESSES, errors)
+
+
+def generalization_finding(rows: list[dict[str, Any]]) -> Finding:
+    """The verdict on Corollary 5's sample step, from rows with `gap` and `bound`.
+
+    >>> generalization_finding([{"label": "m = 64", "gap": 0.1, "bound": 2.0}]).verdict
+    'supported'
+    """
+    evidence = {row["label"]: row["gap"] / row["bound"] - 1 for row in rows}
+    if not rows:
+        return judge(COROLLARY5, {}, reason="no fixed training sets (`finite_samples`) were run")
+    tight = min(rows, key=lambda row: row["bound"] / max(row["gap"], 1e-12))
+    factor = tight["bound"] / max(tight["gap"], 1e-12)
+    vacuous = sum(row["bound"] >= 1 for row in rows)
     reason = (
-        f"permuted/ordered ratio of the FCN's median steps {', '.join(words)}; indifferent means "
-        f"within a factor {MARGIN:g}"
+        f"the bound is at least {factor:.2g} times too large ({tight['label']}) and says nothing "
+        f"(1 or more) in {vacuous} of {len(rows)} runs"
     )
-    return _unless_missing(FCN_INDIFFERENT, verdicts, reason, evidence)
-
-
-def _unless_missing(
-    claim: Claim, verdicts: list[Verdict], reason: str, evidence: list[Evidence]
-) -> Finding:
-    if not verdicts:
-        return Finding(
-            claim, "undecided", "the permuted task was not measured (variant `hidden`)", None
-        )
-    return Finding(claim, all_of(verdicts), reason, True, tuple(evidence))
+    return judge(COROLLARY5, evidence, reason=reason)
 
 
 def search_finding(sizes: list[list[dict[str, Any]]]) -> Finding:
     """The verdict on the gap: both searches find the bits, and the ratio of the rows that they read
-    grows with n.
+    grows from each n to the next.
 
     Rows are counted, not timed, so that the verdict does not depend on what else the machine does;
     times are in the figure.
 
     >>> search_finding([]).verdict
-    'undecided'
+    'not measured'
     """
     searched = [rows for rows in sizes if all(row["junta_rows"] is not None for row in rows)]
-    if len(searched) < 3:
-        return Finding(SEARCH_GAP, "undecided", "fewer than three sizes could be searched", True)
-    right = all(row["agree"] and row["window_found"] for rows in searched for row in rows)
-    logs = np.log([rows[0]["bits"] for rows in searched])
-    work = np.log([[row["junta_rows"] / row["window_rows"] for row in rows] for rows in searched])
-    slopes = mean_interval([float(np.polyfit(logs, column, 1)[0]) for column in work.T])
+    if len(searched) < 2:
+        return judge(SEARCH_GAP, {}, reason="fewer than two sizes could be searched")
+
+    def work(rows: list[dict[str, Any]]) -> tuple[float, ...]:
+        return tuple(row["junta_rows"] / row["window_rows"] for row in rows)
+
+    steps: dict[str, Estimate | None] = {}
+    for before, after in itertools.pairwise(searched):
+        name = f"n = {before[0]['bits']} to {after[0]['bits']}"
+        many = min(len(before), len(after)) > 1
+        steps[name] = (
+            RatioOf(work(after), work(before)) if many else Exact(work(after)[0] / work(before)[0])
+        )
+    found = {
+        f"n = {row['bits']}, repetition {number}": 0.0
+        if row["agree"] and row["window_found"]
+        else 1.0
+        for rows in searched
+        for number, row in enumerate(rows)
+    }
     counts = [(rows[0]["bits"], rows[0]["sets"] / rows[0]["windows"]) for rows in sizes]
     exponents = [
         math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in itertools.pairwise(counts)
     ]
-    steeper = exponents[-1] > exponents[0]
-    verdict: Verdict = decide_above(slopes, 0.0) if right and steeper else "refuted"
-    last = searched[-1]
-    ratio = mean_interval([row["junta_rows"] / row["window_rows"] for row in last])
-    outcome = (
-        "both found the bits in every repetition"
-        if right
-        else "some repetition did not find the bits"
-    )
     reason = (
-        f"sets over windows: {counts[0][1]:.3g} at n = {counts[0][0]}, {counts[-1][1]:.3g} at n = "
-        f"{counts[-1][0]}, a local exponent from {exponents[0]:.1f} to {exponents[-1]:.1f}; rows "
-        f"read: junta/window {ratio} at n = {last[0]['bits']}, growing like n to the {slopes}; "
-        f"{outcome}"
+        f"candidates, sets over windows: {counts[0][1]:.3g} at n = {counts[0][0]}, "
+        f"{counts[-1][1]:.3g} at n = {counts[-1][0]}, a local exponent from {exponents[0]:.1f} to "
+        f"{exponents[-1]:.1f}"
     )
-    power = float(
-        np.polyfit(np.log([n for n, _ in counts]), np.log([ratio for _, ratio in counts]), 1)[0]
-    )
-    evidence = (
-        Evidence.of(
-            "exponent in n of the ratio of rows read, junta/window search",
-            slopes,
-            0.0,
-            candidates=power,
-        ),
-        Evidence.of(
-            f"ratio of rows read at n = {last[0]['bits']}",
-            ratio,
-            1.0,
-            candidates=last[0]["sets"] / last[0]["windows"],
-        ),
-    )
-    return Finding(SEARCH_GAP, verdict, reason, True, evidence)
+    return judge(SEARCH_GAP, {"gap": steps, "found": found}, reason=reason)

@@ -30,6 +30,13 @@ from separatrix.theory.patterns.fourier_learners import (
     low_degree,
     low_degree_and_linear,
 )
+from separatrix.theory.patterns.generalization import (
+    Corollary5Promise,
+    corollary5_promise,
+    vc_dimension,
+    vc_gap,
+    vc_samples,
+)
 from separatrix.theory.patterns.gradients import (
     lattice_degree_mass,
     lattice_gradient,
@@ -75,6 +82,7 @@ from separatrix.theory.patterns.readout import (
 from separatrix.theory.patterns.units import UnitActivation
 
 __all__ = [
+    "Corollary5Promise",
     "Corollary5Sizes",
     "CoverageDraws",
     "CoverageFailure",
@@ -92,6 +100,7 @@ __all__ = [
     "Theorem12Bound",
     "UnitActivation",
     "corollary5",
+    "corollary5_promise",
     "coverage_draws",
     "coverage_failure",
     "crossing",
@@ -133,6 +142,9 @@ __all__ = [
     "theorem4_sizes",
     "theorem10",
     "theorem12",
+    "vc_dimension",
+    "vc_gap",
+    "vc_samples",
     "walsh_hadamard",
     "window_gradient",
     "window_search",

@@ -63,10 +63,10 @@ def theorem4_rate(bits: ArrayLike, filters: ArrayLike, steps: ArrayLike) -> Valu
 
 
 def _log_terms(
-    n: np.ndarray, k: np.ndarray, c: np.ndarray
+    n: np.ndarray, k: np.ndarray, c: np.ndarray, local: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Logarithms of a, d, r in the bound a/q + d/√q + r√q/T."""
-    drift = np.log(2 * c) + 2 * np.log(n) + 2 * np.log(k) + k * _LN2
+    drift = np.log(2 * c) + (1 if local else 2) * np.log(n) + 2 * np.log(k) + k * _LN2
     comparator = _LN2 + 2 * (k * _LN2 + np.log(k)) - np.log(n) / 2
     return drift, comparator, 2 * np.log(c) + 1.5 * np.log(n)
 
@@ -78,14 +78,31 @@ def theorem4(
     steps: ArrayLike,
     delta: ArrayLike = 0.05,
     ceiling: ArrayLike = 1.0,
+    local: bool = False,
 ) -> Theorem4Bound:
     """Theorem 4's bound 2cn²k²2^k/q + 2(2^k k)²/√(qn) + c²n^1.5 √q/T on the average training loss.
+
+    Args:
+        bits: the paper's n.
+        window: the paper's k.
+        filters: the paper's q; of a locally connected network, those of one window.
+        steps: the paper's T.
+        delta: the probability of a draw of the filters for which nothing is promised.
+        ceiling: the paper's c, the largest value of the activation.
+        local: whether the network is locally connected (Section 3.1). A window's filters then
+            follow that window's gradient alone and move n times less, so that the first term is
+            2cnk²2^k/q. The paper says only that the theorem can be modified; this is the result.
+
+    Returns:
+        The three terms, their sum, and the conditions.
 
     >>> bound = theorem4(bits=4, window=2, filters=8192, steps=5000)
     >>> round(bound.total, 2), bound.vacuous, bound.applies
     (0.91, False, True)
     >>> bool(theorem4(bits=64, window=6, filters=10**6, steps=10**6).vacuous)
     True
+    >>> round(theorem4(bits=4, window=2, filters=8192, steps=5000, local=True).drift, 4)
+    0.0156
     """
     n = grid("theorem4", "bits", bits, 1, whole=True)
     k = grid("theorem4", "window", window, 1, n, whole=True)
@@ -93,7 +110,7 @@ def theorem4(
     t = grid("theorem4", "steps", steps, 1, whole=True)
     c = grid("theorem4", "ceiling", ceiling, 0, open_low=True)
     p = grid("theorem4", "delta", delta, 0, 1, open_low=True)
-    a, d, r = _log_terms(n, k, c)
+    a, d, r = _log_terms(n, k, c, local)
     parts = [
         exponential(a - np.log(q)),
         exponential(d - np.log(q) / 2),
@@ -139,9 +156,10 @@ def theorem4_sizes(
     epsilon: ArrayLike,
     delta: ArrayLike = 0.05,
     ceiling: ArrayLike = 1.0,
+    local: bool = False,
 ) -> Theorem4Sizes:
     """The smallest numbers of filters and steps for which Theorem 4's right side is at most
-    `epsilon`.
+    `epsilon`; the arguments are those of `theorem4`.
 
     >>> sizes = theorem4_sizes(bits=4, window=2, epsilon=0.9)
     >>> theorem4(4, 2, sizes.filters, sizes.steps).total <= 0.9
@@ -155,7 +173,7 @@ def theorem4_sizes(
     c = grid("theorem4_sizes", "ceiling", ceiling, 0, open_low=True)
     p = grid("theorem4_sizes", "delta", delta, 0, 1, open_low=True)
     n, k, e, c, p = np.broadcast_arrays(n, k, e, c, p)
-    a, d, r = _log_terms(n, k, c)
+    a, d, r = _log_terms(n, k, c, local)
     floor = np.floor(needed_filters(k, p)) + 1
     # With y = 1/√q the first two terms are a·y² + d·y. They equal epsilon at the root of a
     # quadratic; the work q·T is least where 5a·y² + 4d·y = 3·epsilon. Both have the positive root
@@ -275,8 +293,12 @@ def lemma8(
     steps: ArrayLike,
     rate: ArrayLike,
     ceiling: ArrayLike = 1.0,
+    local: bool = False,
 ) -> Lemma8Bound:
     """Lemma 8: ||u_j(T)|| <= cηT√q (the main text drops the c) and ||W(T) - W(0)|| <= cη²T²n√(qk).
+
+    With `local`, the weights are those of one window of a locally connected network, whose bound
+    is n times smaller.
 
     >>> bound = lemma8(bits=4, window=2, filters=100, steps=10, rate=0.01)
     >>> round(bound.readout, 9), round(bound.first_layer, 9)
@@ -284,8 +306,9 @@ def lemma8(
     """
     n, k, q, t, eta, c = _run_parameters("lemma8", bits, window, filters, steps, rate, ceiling)
     pace = eta * t
+    windows = np.ones_like(n) if local else n
     return Lemma8Bound(
-        plain(c * pace * np.sqrt(q)), plain(c * pace**2 * n * np.sqrt(q * k)), (_START,)
+        plain(c * pace * np.sqrt(q)), plain(c * pace**2 * windows * np.sqrt(q * k)), (_START,)
     )
 
 
@@ -297,9 +320,10 @@ def lemma9(
     rate: ArrayLike,
     readout_norms: ArrayLike,
     ceiling: ArrayLike = 1.0,
+    local: bool = False,
 ) -> Values:
     """Lemma 9: |L(u*, W(T)) - L(u*, W(0))| <= cη²T²nk√q·Σ_j||u*_j||, with `readout_norms` the
-    ||u*_j|| (last axis).
+    ||u*_j|| (last axis); without the n for a locally connected network (`local`).
 
     >>> norms = [0.5, 0.0, 0.0]
     >>> round(lemma9(4, 2, filters=100, steps=10, rate=0.01, readout_norms=norms), 9)
@@ -307,7 +331,8 @@ def lemma9(
     """
     n, k, q, t, eta, c = _run_parameters("lemma9", bits, window, filters, steps, rate, ceiling)
     norms = grid("lemma9", "readout_norms", readout_norms, 0)
-    return plain(c * (eta * t) ** 2 * n * k * np.sqrt(q) * np.atleast_1d(norms).sum(-1))
+    windows = np.ones_like(n) if local else n
+    return plain(c * (eta * t) ** 2 * windows * k * np.sqrt(q) * np.atleast_1d(norms).sum(-1))
 
 
 @dataclasses.dataclass(frozen=True)

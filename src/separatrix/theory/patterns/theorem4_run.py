@@ -33,6 +33,8 @@ PROMISES = ("readout", "moved", "rival", "regret")
 class Theorem4Run:
     """The sizes of a run: the paper's n, k, q, T and c, and how often it is recorded.
 
+    With `local`, every window has filters of its own: a locally connected network (Section 3.1).
+
     >>> Theorem4Run(bits=4, window=2, filters=64, steps=10).rate
     0.025
     """
@@ -43,6 +45,7 @@ class Theorem4Run:
     steps: int
     ceiling: float = 1.0
     records: int = 40
+    local: bool = False
 
     @property
     def rate(self) -> float:
@@ -70,7 +73,8 @@ class RunStart:
     """What is drawn before a run: filters (as counts of their sign patterns), the rule and its
     place, and Lemma 6's readout.
 
-    `comparator` is that readout for one filter of each sign pattern, `norm` its Euclidean norm over
+    `counts` has a row for every set of filters: one row for a convolution, one per window for a
+    locally connected network. `comparator` is that readout for one filter of each sign pattern, `norm` its Euclidean norm over
     all filters.
 
     >>> start = draw_start(Theorem4Run(4, 2, 256, 10), seed=0, parity=True)
@@ -93,23 +97,29 @@ def draw_start(run: Theorem4Run, seed: int, parity: bool) -> RunStart:
     True
     """
     rng = np.random.default_rng([seed, run.bits, run.window, run.filters])
-    weights = rng.choice([-1.0 / run.window, 1.0 / run.window], (run.filters, run.window))
+    sets = (run.positions,) if run.local else ()
+    weights = rng.choice([-1.0 / run.window, 1.0 / run.window], (*sets, run.filters, run.window))
     place = int(rng.integers(0, run.positions))
     table = parity_table(run.window) if parity else rng.choice([-1.0, 1.0], 2**run.window)
     return start_from(run, weights, table, place)
 
 
 def start_from(run: Theorem4Run, weights: np.ndarray, table: np.ndarray, place: int) -> RunStart:
-    """A start with given filters and rule.
+    """A start with given filters (windows first, for a locally connected network) and rule.
 
     >>> filters, table = np.array([[-1.0], [1.0], [1.0]]), np.array([-1.0, 1.0])
     >>> start_from(Theorem4Run(2, 1, 3, 1), filters, table, place=0).comparator.tolist()
     [-1.0, 0.5]
     """
-    certificate = lemma6_readout(weights, table, place, run.bits)
+    seen = weights[place] if run.local else weights
+    certificate = lemma6_readout(seen, table, place, run.bits)
     comparator = run.window * table / np.maximum(certificate.counts, 1)
+    counts = [
+        np.bincount(pattern_index(each), minlength=2**run.window)
+        for each in (weights if run.local else weights[None])
+    ]
     return RunStart(
-        certificate.counts, table, place, comparator, certificate.norm, certificate.balanced
+        np.stack(counts), table, place, comparator, certificate.norm, certificate.balanced
     )
 
 
@@ -153,10 +163,14 @@ def follow(run: Theorem4Run, starts: list[RunStart]) -> list[dict[str, np.ndarra
     labels = np.stack(
         [s.table[pattern_index(inputs[:, s.place : s.place + run.window])] for s in starts]
     )
-    counts = np.stack([s.counts for s in starts])[:, None, :].astype(float)
+    # Axes: starts, sets of filters (one, or one per window), filters by their sign pattern.
+    counts = np.stack([s.counts for s in starts]).astype(float)
     table = np.stack([s.table for s in starts])
-    comparator = (np.stack([s.comparator for s in starts]) * counts[:, 0])[:, None, :]
-    moved = np.zeros((len(starts), *patterns.shape))  # W - W(0) by itself: no digit of it is lost
+    every = np.arange(len(starts))
+    places = np.array([s.place if run.local else 0 for s in starts])
+    comparator = np.stack([s.comparator for s in starts]) * counts[every, places]
+    # W - W(0) by itself: no digit of it is lost.
+    moved = np.zeros((*counts.shape, run.window))
     readout = np.zeros((len(starts), run.positions, len(patterns)))
     steps: dict[str, list[Any]] = {"loss": [], "rival": [], "gradient": []}
     records: dict[str, list[Any]] = {"readout": [], "moved": [], "rival_after": []}
@@ -169,26 +183,41 @@ def follow(run: Theorem4Run, starts: list[RunStart]) -> list[dict[str, np.ndarra
     def rival(features: np.ndarray) -> np.ndarray:
         # Lemma 6's readout looks through one window only, so its loss over all inputs is that over
         # patterns.
-        return np.maximum(1.0 - table * (comparator @ features)[:, 0], 0.0).mean(1)
+        seen_there = (comparator[:, None, :] @ features[every, places])[:, 0]
+        return np.maximum(1.0 - table * seen_there, 0.0).mean(1)
+
+    def outputs(features: np.ndarray) -> np.ndarray:
+        weighted = readout * counts
+        if run.local:
+            return (weighted[:, :, None, :] @ features)[:, :, 0]
+        return weighted @ features[:, 0]
+
+    def gradients(cotangent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In the readout and in the filters."""
+        if run.local:
+            in_filters = (readout[..., None] * cotangent[:, :, None, :] * slopes) @ patterns
+            return (features @ cotangent[..., None])[..., 0], in_filters
+        in_filters = ((readout.swapaxes(1, 2) @ cotangent) * slopes[:, 0]) @ patterns
+        return cotangent @ features[:, 0].swapaxes(1, 2), in_filters[:, None]
 
     features, slopes = activity()
     before = rival(features)
     for step in range(1, run.steps + 1):
-        scores = ((readout * counts) @ features).reshape(len(starts), -1) @ seen
+        scores = outputs(features).reshape(len(starts), -1) @ seen
         margin = 1.0 - labels * scores
-        # The loss's gradient in each window's output for each pattern, and in the readout.
+        # The loss's gradient in each window's output for each pattern.
         cotangent = ((margin > 0) * labels) @ seen.T / -rows
-        cotangent = cotangent.reshape(len(starts), run.positions, -1)
-        gradient = cotangent @ features.swapaxes(1, 2)
+        gradient, in_filters = gradients(cotangent.reshape(len(starts), run.positions, -1))
         steps["loss"].append(np.maximum(margin, 0.0).mean(1))
         steps["rival"].append(rival(features))
         steps["gradient"].append(np.sqrt((counts * gradient**2).sum((1, 2))))
-        moved = moved - run.rate * ((readout.swapaxes(1, 2) @ cotangent) * slopes) @ patterns
+        moved = moved - run.rate * in_filters
         readout = readout - run.rate * gradient
         features, slopes = activity()
         if step in times:
             records["readout"].append(np.sqrt((counts * readout**2).sum(2)).max(1))
-            records["moved"].append(np.sqrt((counts.swapaxes(1, 2) * moved**2).sum((1, 2))))
+            lengths = np.sqrt((counts[..., None] * moved**2).sum((2, 3)))
+            records["moved"].append(lengths.max(1))  # of one window's filters
             records["rival_after"].append(rival(features))
     out = {name: np.stack(values, 1) for name, values in (steps | records).items()}
     return [
@@ -218,10 +247,11 @@ def certify(run: Theorem4Run, seeds: Iterable[int], delta: float) -> dict[str, A
     >>> all((left <= right + 1e-12).all() for left, right in sides)
     True
     """
-    bound = theorem4(run.bits, run.window, run.filters, run.steps, delta, run.ceiling)
+    sizes_of_run = (run.bits, run.window, run.filters, run.steps)
+    bound = theorem4(*sizes_of_run, delta, run.ceiling, run.local)
     times = run.times()
     sizes = (run.bits, run.window, run.filters, times, run.rate)
-    limits = lemma8(*sizes, ceiling=run.ceiling)
+    limits = lemma8(*sizes, ceiling=run.ceiling, local=run.local)
     starts = starts_of(run, seeds)
     runs = []
     for start, out in zip(starts, follow(run, starts)):
@@ -230,7 +260,7 @@ def certify(run: Theorem4Run, seeds: Iterable[int], delta: float) -> dict[str, A
             "moved": (out["moved"], limits.first_layer),
             "rival": (
                 np.abs(out["rival_after"] - out["rival_before"]),
-                lemma9(*sizes, [[start.norm]], ceiling=run.ceiling),
+                lemma9(*sizes, [[start.norm]], ceiling=run.ceiling, local=run.local),
             ),
             "regret": (
                 np.cumsum(out["loss"])[times - 1] / times,
