@@ -1,9 +1,9 @@
-"""`separatrix diagnose`: would locality and weight sharing pay on a data set?"""
+"""`separatrix diagnose`: would locality and weight sharing pay on a data set, and what to do?"""
 
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,27 +19,69 @@ def diagnose(
         ),
     ] = "digits",
     label: Annotated[
+        str, typer.Option("--label", metavar="COLUMN", help="The column that holds the labels.")
+    ] = "",
+    group: Annotated[
         str,
         typer.Option(
-            "--label", metavar="COLUMN", help="The column of a table that holds the labels."
+            "--group",
+            metavar="COLUMN",
+            help="The column (subject, session) whose rows stay on one side of a split.",
         ),
     ] = "",
+    split: Annotated[
+        str,
+        typer.Option("--split", metavar="COLUMN", help="The column that says train or test."),
+    ] = "",
+    ordered: Annotated[
+        bool,
+        typer.Option("--ordered", help="Rows are in the order of time: test on the last quarter."),
+    ] = False,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COLUMN", help="Leave a column out (again for others)."),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--kind", help="What rows are: signal, image or table. [default: auto]")
+    ] = "auto",
+    shape: Annotated[
+        str, typer.Option("--shape", metavar="H,W", help="The shape of one row, as in 28,28.")
+    ] = "",
+    task: Annotated[
+        str, typer.Option("--task", help="classification or regression. [default: auto]")
+    ] = "auto",
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric", help="accuracy, balanced-accuracy, auc or r2. [default: what suits]"
+        ),
+    ] = "auto",
+    target: Annotated[
+        float,
+        typer.Option(
+            "--target", metavar="SCORE", help="How many labels does each model need for this?"
+        ),
+    ] = 0.0,
     budget: Annotated[
         str,
         typer.Option(
             "--budget",
             metavar="TIME",
-            help="The time to use, as in 60s or 2m; more time narrows the intervals.",
+            help="The time to use, as in 60s or 8m; more time makes the answer surer.",
         ),
     ] = "55s",
     seed: Seed = 0,
     field: Annotated[
-        int, typer.Option("--field", min=0, help="Side of the windows in pixels; 0 tries several.")
+        int, typer.Option("--field", min=0, help="Side of the windows; 0 tries several.")
     ] = 0,
     margin: Annotated[
         float,
         typer.Option("--margin", help="The smallest gain that counts, in percentage points."),
     ] = 1.0,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="CODE", help="Leave out notes of a code."),
+    ] = None,
     out: Annotated[
         str,
         typer.Option(
@@ -52,116 +94,106 @@ def diagnose(
     export: Annotated[
         str,
         typer.Option(
-            "--export", metavar="FILE", help="Write the recommended network here, as Equinox code."
+            "--export", metavar="FILE", help="Write the recommended network here, as code."
         ),
     ] = "",
+    framework: Annotated[
+        str, typer.Option("--framework", help="Of --export: equinox or torch.")
+    ] = "equinox",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be used and how long it takes.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     workers: Annotated[
         int, typer.Option("--workers", min=-1, help="Number of threads; -1 uses one per core.")
     ] = -1,
 ) -> None:
-    """Measure whether local windows and shared weights pay on labelled data, and say why."""
+    """Say whether local windows and shared weights pay on labelled data, and what to do."""
     import time
 
     begin = time.monotonic()
     from separatrix.cli.options import seconds_from
     from separatrix.cli.output import print_json, progress_bar
-    from separatrix.data.labelled import read_labelled
-    from separatrix.diagnosis import Settings
-    from separatrix.diagnosis.api import conclude
-    from separatrix.diagnosis.bench import Bench
-    from separatrix.diagnosis.export import export_code
-    from separatrix.diagnosis.page import write_outcome
-    from separatrix.diagnosis.sights import sight
+    from separatrix.data.handed import described, labelled_from
+    from separatrix.diagnosis.api import conclude, splitting_of
+    from separatrix.diagnosis.codes import check_codes
+    from separatrix.diagnosis.export import WORDS
+    from separatrix.diagnosis.rounds import Bench, estimate
+    from separatrix.diagnosis.settings import Settings
     from separatrix.engine import Lab
-    from separatrix.errors import check_number
-    from separatrix.files import explain_os_errors
-    from separatrix.report import write_report
+    from separatrix.errors import check_choice, check_number
+    from separatrix.units import human_seconds
 
     check_number("diagnose", "margin", margin, 0, 100, open_low=True)  # in percentage points
+    check_number("diagnose", "target", target, 0, 1)
+    check_choice("export", "framework", framework, tuple(WORDS))
     settings = Settings(
-        seed=seed, budget=seconds_from(budget) or 55.0, field=field or None, margin=margin / 100
+        seed=seed,
+        budget=seconds_from(budget) or 55.0,
+        field=field or None,
+        margin=margin / 100,
+        metric=metric,
     )
+    ignored = check_codes(tuple(ignore or ()))
     _check_export(export)
-    rows = read_labelled(data, label=label or None)
-    if field:  # a field that does not fit fails here, before anything is written
-        sight(rows.shape, field)
+    rows = labelled_from(
+        data,
+        label=label or None,
+        groups=group or None,
+        split=split or None,
+        drop=tuple(drop or ()),
+        kind=kind,
+        shape=_shape(shape),
+        task=task,
+    )
+    if not quiet and not json:
+        print(described(rows), file=sys.stderr)
     folder = Path(out or f"results/diagnose-{_slug(Path(data).stem or 'data')}")
     command = shlex.join(["separatrix", *sys.argv[1:]])
+    threads = None if workers < 0 else workers
+    if dry_run:
+        bench = Bench(rows, splitting_of(rows, ordered), settings, Lab(workers=threads), begin)
+        count, seconds = estimate(bench)
+        print(
+            f"{count} trainings at {bench.sizes.labels[-1]} labels or fewer until the first "
+            f"answer, about {human_seconds(min(seconds, settings.budget))}"
+        )
+        return
     with (
         progress_bar(quiet or json) as show,
-        Lab(folder, None if workers < 0 else workers, progress=show, command=command) as lab,
+        Lab(folder, threads, settings.budget, show, command) as lab,
     ):
-        bench = Bench(rows, settings, lab, begin)
-        diagnosis = conclude(bench)
-        write_outcome(bench, diagnosis, command)
-    page = write_report(folder)
+        bench = Bench(rows, splitting_of(rows, ordered), settings, lab, begin)
+        found = conclude(bench, target or None, ignored)
+        page = found.report(folder)
+        lab.write_manifest()
     if export:
-        with explain_os_errors(f"write {export}"):
-            Path(export).write_text(export_code(bench, diagnosis), encoding="utf-8")
+        found.export(framework, export)
     if json:
-        print_json(diagnosis.plain())
+        print_json(found.plain())
         return
-    for line in summary(diagnosis):
+    for line in found.lines():
         print(line)
     if export:
         print(f"network: {export}")
-    print(f"report: {page}")
+    print(f"page: {page}")
 
 
-def summary(diagnosis: Any) -> list[str]:
-    """A diagnosis in at most 13 lines.
+def _shape(text: str) -> tuple[int, ...] | None:
+    """The shape of one row from text such as 28,28."""
+    from separatrix.errors import ParameterError
 
-    >>> from separatrix.diagnosis import Diagnosis, Gain
-    >>> gain = Gain("locality", "a", "b", None, (), "cannot tell")
-    >>> about = {"ladder": [4], "unit": "accuracy", "runs": 0, "seconds": 0.1}
-    >>> rest = (gain, gain, None, 3, {}, {}, {}, {}, about, ())
-    >>> summary(Diagnosis("x", "cannot tell", ("no time",), *rest))[0]
-    'x: cannot tell'
-    """
-    from separatrix.diagnosis.explain import points
-
-    about = diagnosis.about
-    lines = [f"{diagnosis.name}: {diagnosis.verdict}"]
-    lines += [f"  {reason}" for reason in diagnosis.reasons[:5]]
-    if diagnosis.labels_saved is not None:
-        saved = diagnosis.labels_saved
-        lines.append(
-            f"labels saved, {saved.network} against {saved.against} at "
-            f"{100 * saved.target:.1f} %: {saved} times fewer"
-        )
-    top = {
-        arm: points(curve[-1][1])
-        for arm, curve in diagnosis.accuracy.items()
-        if curve and "," not in arm
-    }
-    if top:
-        lines.append(
-            f"{about['unit']} in % at {about['ladder'][-1]} labels: "
-            + ", ".join(f"{arm} {text}" for arm, text in top.items())
-        )
-    if diagnosis.baselines:
-        lines.append(
-            "baselines: "
-            + ", ".join(
-                f"{name} {100 * mean.estimate:.1f}" for name, mean in diagnosis.baselines.items()
-            )
-        )
-    lines.append(
-        f"receptive field {diagnosis.receptive_field} of {tuple(diagnosis.fields) or 'one'}; "
-        f"{about['runs']} runs in {about['seconds']:g} s; 95 % intervals"
-    )
-    if explanation := diagnosis.explanations.line():
-        lines.append(explanation)
-    lines += [
-        f"{note.severity}: {note.message}" for note in diagnosis.notes if note.severity != "info"
-    ][:2]
-    return lines
+    if not text:
+        return None
+    parts = text.replace("x", ",").split(",")
+    if not all(part.strip().isascii() and part.strip().isdigit() for part in parts):
+        raise ParameterError("diagnose", "shape", "whole numbers such as 28,28", text)
+    return tuple(int(part) for part in parts)
 
 
 def _check_export(export: str) -> None:
-    """Raise before a minute of work if the file of --export cannot be written."""
+    """Refuse a file that could not be written after a minute of work."""
     from separatrix.errors import SeparatrixError
 
     if export and not Path(export).parent.is_dir():

@@ -1,19 +1,8 @@
-"""Diagnose: would locality and weight sharing pay on these data?"""
+"""Diagnose: would locality and weight sharing pay on these data, and what should one do?"""
 
 from separatrix.diagnosis.api import diagnose
-from separatrix.diagnosis.explain import Explanations, Geometry, Matched, Shifted
+from separatrix.diagnosis.result import Comparison, Diagnosis
 from separatrix.diagnosis.settings import Settings
-from separatrix.diagnosis.verdict import VERDICTS, Diagnosis, Gain, Saved
+from separatrix.diagnosis.verdict import VERDICTS
 
-__all__ = [
-    "VERDICTS",
-    "Diagnosis",
-    "Explanations",
-    "Gain",
-    "Geometry",
-    "Matched",
-    "Saved",
-    "Settings",
-    "Shifted",
-    "diagnose",
-]
+__all__ = ["VERDICTS", "Comparison", "Diagnosis", "Settings", "diagnose"]

@@ -1,4 +1,4 @@
-"""`diagnose`: from rows and labels to a verdict."""
+"""`diagnose`: from rows and labels to an answer."""
 
 import dataclasses
 import time
@@ -6,23 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.labelled import Labelled, as_labelled
-from separatrix.diagnosis.baselines import baselines
-from separatrix.diagnosis.bench import FULL, LOCAL, SHARED, SHUFFLED, Arm, Bench, Unit
-from separatrix.diagnosis.explain import Explanations
-from separatrix.diagnosis.ladder import raise_ladder
-from separatrix.diagnosis.matching import matched_networks
-from separatrix.diagnosis.networks import deep_of
-from separatrix.diagnosis.patchwork import patch_geometry
-from separatrix.diagnosis.rounds import ARMS, choose_field, constant, curve, investigate, results
-from separatrix.diagnosis.saved import labels_saved
+from separatrix.data.handed import described, labelled_from
+from separatrix.data.labelled import Labelled
+from separatrix.diagnosis.baselines import MODELS
+from separatrix.diagnosis.codes import check_codes
+from separatrix.diagnosis.data_splits import Splitting
+from separatrix.diagnosis.metrics import WORDS
+from separatrix.diagnosis.networks import Candidate
+from separatrix.diagnosis.result import (
+    MODEL_WORDS,
+    Comparison,
+    Diagnosis,
+    interval_of,
+    labels_for,
+    needed_words,
+    percent,
+)
+from separatrix.diagnosis.rounds import (
+    BLIND,
+    WINDOWED,
+    Bench,
+    arm_name,
+    choose_networks,
+    compare,
+)
 from separatrix.diagnosis.settings import Settings
-from separatrix.diagnosis.shifts import distances, translation
-from separatrix.diagnosis.sights import fields_of
-from separatrix.diagnosis.verdict import Diagnosis, Saved, recommended
+from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, judge
 from separatrix.engine import Lab
-from separatrix.inference.intervals import mean_over_seeds
+from separatrix.errors import check_number
+from separatrix.inference.intervals import Interval, mean_over_seeds
 from separatrix.notes import Note
+
+LEAK = 0.05  # a gap between splits by row and by group that is worth a warning
+COMPARED = (
+    ("shared", "local"),
+    ("shared", "shared, twisted"),
+    *((arm, arm_name(arm, "scrambled")) for arm in WINDOWED),
+    *((arm, model) for arm in WINDOWED for model in ("full", *MODELS)),
+)
 
 
 def diagnose(
@@ -30,234 +51,311 @@ def diagnose(
     y: Any = None,
     *,
     budget: float | None = None,
+    label: str | None = None,
+    groups: Any = None,
+    split: Any = None,
+    ordered: bool = False,
+    drop: Any = (),
+    kind: str = "auto",
+    shape: tuple[int, ...] | None = None,
+    task: str = "auto",
+    metric: str | None = None,
+    target: float | None = None,
+    ignore: tuple[str, ...] = (),
+    name: str | None = None,
     lab: Lab | None = None,
     settings: Settings | None = None,
     **changes: Any,
 ) -> Diagnosis:
-    """Decide whether locality and weight sharing pay on labelled data.
-
-    With a lab that has a folder, finished trainings are stored there, and the same call with a
-    larger budget continues.
+    """Say whether local windows and shared weights pay on labelled data, and what to do.
 
     Args:
-        x: Inputs of shape (N, L), (N, L, C), (N, H, W) or (N, H, W, C), or a `Labelled`.
-        y: The labels; None if `x` is a `Labelled`.
-        budget: The time in seconds; None for that of `settings`.
-        lab: The lab that runs the trainings; None for a lab in memory.
-        settings: The settings; None for the defaults.
-        **changes: Settings to change by name.
+        x: a path or the name of a data set; an array, with `y`; a pair (x, y); a data frame; a
+            data set, a loader, or rows (see `separatrix.data.handed.labelled_from`).
+        y: the labels, one per row.
+        budget: seconds; by default 55. More time only makes the answer surer.
+        label: the column or key of the labels.
+        groups: one value per row, or the name of a column: rows of a group stay together.
+        split: one word per row (train or test), or the name of a column.
+        ordered: whether rows are in the order of time; the last quarter is then for testing.
+        drop: columns to leave out.
+        kind: "signal", "image", "table", or "auto".
+        shape: the shape of one row, where it is not clear.
+        task: "classification", "regression", or "auto".
+        metric: "accuracy", "balanced-accuracy", "auc", "r2", or "auto".
+        target: a score; the answer then says how many labels each model needs for it.
+        ignore: codes of notes to leave out.
+        name: what the data are called.
+        lab: a laboratory; with a folder, the same call goes on where the last one stopped.
+        settings: all further choices.
+        **changes: fields of `Settings`.
 
-    >>> rng = np.random.default_rng(0)
-    >>> quick = Settings(first=2, splits=2, recipe=Settings().recipe._replace(steps=8, looks=2))
-    >>> found = diagnose(rng.normal(size=(80, 6)), np.arange(80) % 2, budget=30, settings=quick)
-    >>> found.verdict in ("cannot tell", "neither pays")
-    True
+    Returns:
+        the answer, with everything behind it.
+
+    Raises:
+        SeparatrixError: in one sentence, where the data or an option cannot be used.
+
+    >>> x, y = np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2
+    >>> print(diagnose(x, y, kind="signal", budget=1e-6).action)
+    Give more time with --budget (budget=).
     """
     begin = time.monotonic()
-    data = x if isinstance(x, Labelled) else as_labelled(x, y)
-    given = settings or Settings()
-    if budget is not None:
-        changes["budget"] = float(budget)
-    bench = Bench(data, dataclasses.replace(given, **changes), lab or Lab(), begin)
-    return conclude(bench)
+    changes |= {k: v for k, v in (("budget", budget), ("metric", metric)) if v is not None}
+    s = dataclasses.replace(settings or Settings(), **changes)
+    if target is not None:
+        check_number("diagnose", "target", target, 0, 1)
+    check_codes(tuple(ignore))
+    data = labelled_from(
+        x, y, label=label, groups=groups, split=split, drop=drop, kind=kind, shape=shape,
+        task=task, name=name,
+    )  # fmt: skip
+    bench = Bench(data, splitting_of(data, ordered), s, lab or Lab(budget=s.budget), begin)
+    return conclude(bench, target, tuple(ignore))
 
 
-def conclude(bench: Bench) -> Diagnosis:
-    """Run a bench and draw the conclusions."""
-    data, field = bench.data, choose_field(bench)
-    raise_ladder(bench, field)
-    s, simple = bench.settings, baselines(bench)
-    verdict, reasons, gains = investigate(bench, field)
-    if not any(results(bench, arm, field, bench.sizes.ladder[-1]) for arm in (FULL, LOCAL, SHARED)):
-        reasons = ("the budget ended before a network was trained",)
-    curves = {str(arm): found for arm in ARMS if (found := curve(bench, arm, field))}
-    fields = {each: found for each in fields_of(data.shape) if (found := _field(bench, each))}
-    best = Arm(recommended(verdict, gains["sharing"]))
-    saved = _saved(bench, SHARED if best == FULL else best, field)
-    explained = explain(bench, field) if s.explain else Explanations()
-    about = {
-        "rows": len(data),
-        "shape": list(data.shape),
-        "kind": data.kind,
-        "task": data.task,
-        "classes": len(data.classes),
-        "unit": "accuracy" if data.classes else "share of explained variance",
-        "margin": s.margin,
-        "ladder": list(bench.sizes.ladder),
-        "budget": s.budget,
-        "seconds": round(time.monotonic() - bench.begin, 2),
-        "runs": len(bench.results),
-        "seed": s.seed,
-        "field_labels": bench.tried_size,
+def splitting_of(data: Labelled, ordered: bool = False) -> Splitting:
+    """How the rows of a data set may be split."""
+    if data.tested is not None:
+        return Splitting(data.duplicate_groups, tested=data.tested)
+    if ordered:
+        late = np.arange(len(data)) >= len(data) - len(data) // 4
+        return Splitting(data.duplicate_groups, tested=late)
+    if data.groups is not None:
+        return Splitting(data.groups, by_group=True)
+    return Splitting(data.duplicate_groups)
+
+
+def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] = ()) -> Diagnosis:
+    """Choose networks, compare them until the answer is sure, and put it into words."""
+    s = bench.settings
+    choose_networks(bench)
+    done, wanted, judged = 0, s.first, None
+    while {*WINDOWED, "full"} <= set(bench.chosen) and done < wanted:
+        before = bench.left
+        compare(bench, range(done, wanted))
+        per_split = (before - bench.left) / (wanted - done)
+        done, judged = wanted, judge(bench)
+        # A round that does not fit into the budget would not be finished.
+        if judged.verdict in OPEN and bench.left > s.more * per_split:
+            wanted = min(wanted + s.more, s.splits)
+    judged = judged or Judgement("cannot tell", "cannot tell", "cannot tell", "shared", (), "full")
+    if judged.verdict == "neither pays" and bench.balanced and bench.metric == "accuracy":
+        judged = dataclasses.replace(judged, verdict="cannot tell", locality="cannot tell")
+    scores = {
+        model: points
+        for model in (*WINDOWED, *BLIND, arm_name("shared", "twisted"))
+        if (points := _points(bench, model))
     }
+    simple = beaten_by(bench) if done else ""
+    best = _recommended(bench, judged, scores)
+    saved, headline, action = _words(bench, judged, scores, best, simple)
+    notes = (*bench.data.notes, *_notes(bench, judged, done, simple), *_leak(bench))
+    networks = {name: candidate for name, (candidate, _) in bench.chosen.items()}
     return Diagnosis(
-        data.name,
-        verdict,
-        reasons,
-        gains["locality"],
-        gains["sharing"],
-        saved,
-        field,
-        gains,
-        curves,
-        fields,
-        simple,
-        about,
-        (*data.notes, *notes_of(bench, field, verdict), *missing(bench, explained)),
-        explained,
+        name=bench.data.name,
+        verdict=judged.verdict,
+        headline=headline,
+        action=action,
+        recommended=best,
+        locality=judged.locality,
+        sharing=judged.sharing,
+        window=networks[judged.arm].side if judged.arm in networks else 0,
+        metric=WORDS[bench.metric],
+        scores=scores,
+        comparisons=tuple(_comparison(bench, *pair) for pair in COMPARED),
+        labels_saved=saved,
+        labels_needed={}
+        if target is None
+        else {m: needed_words(p, target) for m, p in scores.items() if "," not in m},
+        networks=networks,
+        tried=tuple(bench.tried),
+        notes=tuple(note for note in notes if note.code not in ignore),
+        about={
+            "rows": len(bench.data),
+            "shape": list(bench.data.shape),
+            "kind": bench.data.kind,
+            "task": bench.data.task,
+            "classes": len(bench.data.classes),
+            "using": described(bench.data),
+            "constant": bench.constant,
+            "margin": s.margin,
+            "labels": list(bench.sizes.labels),
+            "tested": bench.sizes.test,
+            "checked": bench.sizes.check,
+            "splits": done,
+            "trials": bench.trials,
+            "seconds": round(time.monotonic() - bench.begin, 1),
+            "budget": s.budget,
+            "seed": s.seed,
+            "sure": s.sure,
+            "beats": s.beats,
+            "steps": s.training_steps,
+            "target": target,
+            "rival": judged.rival,
+        },
     )
 
 
-def explain(bench: Bench, field: int) -> Explanations:
-    """The explanations that the rest of the budget affords, the cheap ones first; they come after
-    the verdict and cannot change it.
-
-    >>> rng = np.random.default_rng(0)
-    >>> bench = Bench(as_labelled(rng.normal(size=(60, 8)), np.arange(60) % 2), Settings(), Lab())
-    >>> len(explain(bench, 3).geometry)  # nothing was trained, so that there is nothing to shift
-    2
-    """
-    bench.spare = 0.0
-    return Explanations(
-        translation(bench, field), patch_geometry(bench, field), matched_networks(bench, field)
+def _points(bench: Bench, model: str) -> tuple[tuple[int, Interval], ...]:
+    found = ((size, bench.scores(model, size)) for size in bench.sizes.labels)
+    return tuple(
+        (size, mean_over_seeds(scores, bench.settings.level))
+        for size, scores in found
+        if len(scores) > 1
     )
 
 
-def missing(bench: Bench, explained: Explanations) -> tuple[Note, ...]:
-    """A note on what the budget left unexplained."""
-    wanted = {
-        "the geometry of patches": bool(explained.geometry),
-        "networks of matched cost": len(explained.matched) == 6,
-    }
-    if bench.data.kind != "tabular" and distances(bench.data.shape):
-        wanted = {"the translation test": bool(explained.translation)} | wanted
-    without = [what for what, there in wanted.items() if not there]
-    if not without or not bench.settings.explain:
-        return ()
-    return (
-        Note(
-            "unexplained",
-            "info",
-            f"the budget ended before {', '.join(without)} could be measured in full; the verdict needs none of it",
-        ),
+def _comparison(bench: Bench, first: str, second: str) -> Comparison:
+    level, sizes = bench.settings.level, bench.sizes.labels
+    at = ((n, interval_of(bench.gain(first, second, (n,)), level)) for n in sizes)
+    return Comparison(
+        first,
+        second,
+        interval_of(bench.gain(first, second, sizes), level),
+        tuple((n, found) for n, found in at if found is not None),
     )
 
 
-def _field(bench: Bench, field: int) -> dict[str, Any]:
-    units = {
-        arm: [Unit(arm, field, bench.tried_size, split) for split in range(bench.settings.splits)]
-        for arm in (LOCAL, SHARED)
-    }
-    found = {
-        arm: [bench.tried[unit].accuracy for unit in some if unit in bench.tried]
-        for arm, some in units.items()
-    }
-    return {
-        str(arm): mean_over_seeds(np.array(some), bench.settings.level)
-        for arm, some in found.items()
-        if len(some) > 1
-    }
+def _recommended(bench: Bench, judged: Judgement, scores: dict[str, Any]) -> str:
+    """The model to use: the windowed network that pays, or the best of the others."""
+    if judged.verdict == "convolution pays":
+        return "shared"
+    if judged.locality == "pays":
+        return judged.arm
+    blind = [m for m in ("full", *MODELS) if m in scores]
+    usable = (
+        blind
+        if judged.verdict == "neither pays"
+        else [*blind, *(w for w in WINDOWED if w in scores)]
+    )
+    if not usable:
+        return "full"
+    return max(usable, key=lambda model: scores[model][-1][1].estimate)
 
 
-def _saved(bench: Bench, arm: Any, field: int) -> Saved | None:
-    ladder = bench.sizes.ladder
-    splits = [
-        split
-        for split in range(bench.settings.splits)
-        if all(
-            Unit(each, field, size, split) in bench.results
-            for each in (arm, FULL)
-            for size in ladder
-        )
-    ]
-    if len(splits) < 2:
-        return None
-    table = {
-        each: np.array(
-            [
-                [bench.results[Unit(each, field, size, split)].accuracy for size in ladder]
-                for split in splits
-            ]
-        )
-        for each in (arm, FULL)
-    }
-    if table[FULL][:, -1].mean() < constant(bench) + bench.settings.margin:
+def _windows(candidate: Candidate, kind: str, axes: int) -> str:
+    unit = {"image": "pixels", "signal": "samples"}.get(kind, "columns")
+    side = " x ".join([str(candidate.side)] * axes)
+    step = "" if candidate.stride == 1 else f" at stride {candidate.stride}"
+    return f"windows of {side} {unit}{step}"
+
+
+def _words(
+    bench: Bench, judged: Judgement, scores: dict[str, Any], best: str, simple: str
+) -> tuple[str, str, str]:  # fmt: skip
+    """How many labels are saved, the answer, and what to do."""
+    axes, kind = len(bench.data.shape) - 1, bench.data.kind
+    if not scores:
         return (
-            None  # the full network learnt nothing: there is no accuracy to reach with fewer labels
+            "",
+            "cannot tell: the budget ended before the networks were compared",
+            ("Give more time with --budget (budget=)."),
         )
-    return labels_saved(
-        ladder, table[arm], table[FULL], (str(arm), str(FULL)), bench.settings.level
-    )
+    top, metric = bench.sizes.top, WORDS[bench.metric]
+
+    def at_top(model: str) -> str:
+        return percent(scores[model][-1][1].estimate) if model in scores else "?"
+
+    rival = judged.rival
+    against = f"{at_top(rival)} for {MODEL_WORDS[rival]}"
+    saved = ""
+    if judged.locality == "pays":
+        candidate, _ = bench.chosen[best]
+        goal = scores[rival][-1][1].estimate
+        low, high = labels_for(scores[best], goal)
+        factor = top / high if high else 0.0
+        if factor > 1.05:
+            more = "at least " if low == 0.0 else "about "
+            saved = f"{more}{factor:.1f} times fewer than {MODEL_WORDS[rival]} for {percent(goal)}"
+        first_labels, first_score = scores[best][0]
+        where = (
+            ""
+            if set(judged.sizes) == set(bench.sizes.labels)
+            else (f" with {' and '.join(map(str, judged.sizes))} labels")
+        )
+        what = f"{axes}-D convolution" if best == "shared" else "layer of local windows"
+        shares = {
+            "pays": "local windows and shared weights pay",
+            "does not pay": "local windows pay, sharing their weights does not",
+            "cannot tell": "local windows pay; whether to share their weights is not settled",
+        }[judged.sharing]
+        headline = f"{shares}{where}: {at_top(best)} {metric} at {top} labels, {against}"
+        own = "" if best == "shared" else " with weights of its own at every window"
+        needs = needed_words(scores[rival], first_score.estimate)
+        action = (
+            f"Use a {what}{own}, {_windows(candidate, kind, axes)}; it reaches "
+            f"{percent(first_score.estimate)} with {first_labels} labels, for which "
+            f"{MODEL_WORDS[rival]} needs {needs}."
+        )
+    elif judged.verdict == "neither pays":
+        windowed = judged.arm
+        headline = (
+            f"neither local windows nor shared weights pay: {at_top(windowed)} {metric} with them "
+            f"at {top} labels, {against}"
+        )
+        action = f"Use {MODEL_WORDS[best]}; windows bring nothing here."
+    elif not judged.learned:
+        headline = "cannot tell: no model does better than the best constant answer"
+        action = "Check the labels, or label more rows."
+    else:
+        headline = (
+            f"cannot tell: the differences are within the error ({at_top(judged.arm)} {metric} "
+            f"with windows at {top} labels, {against})"
+        )
+        action = (
+            f"Give more time (--budget 5m) or more labels; so far {MODEL_WORDS[best]} did best."
+        )
+    if simple:
+        beaten = max(at_top(net) for net in (*WINDOWED, "full"))
+        headline = (
+            f"{MODEL_WORDS[simple]} do better than all networks here ({at_top(simple)} against "
+            f"{beaten}); among networks, {headline}"
+        )
+        if judged.locality != "pays":
+            action = f"Use {MODEL_WORDS[simple]}."
+    return saved, headline, action
 
 
-def layers(bench: Bench, field: int) -> str:
-    """The hidden layers of the networks with windows, in words.
-
-    >>> bench = Bench(as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2), Settings(), Lab())
-    >>> layers(bench, 3)
-    'one hidden layer of 16 filters a window, windows of 3'
-    """
-    net = bench.net(SHARED, field)
-    first = f"of {net.width} filters a window, windows of {field}"
-    if not net.second:
-        return f"one hidden layer {first}"
-    deep = deep_of(net.counts)
-    return f"a hidden layer {first}, {deep.pool} x {deep.pool} max pooling, and a second one of {net.second} filters, windows of {deep.side},"
-
-
-def _chosen(rates: tuple[float, ...]) -> str:
-    words = ", ".join(f"{rate:g}" for rate in rates)
-    return (
-        f"rates {words} and the moment to stop"
-        if len(rates) > 1
-        else f"rate {words}, the moment to stop"
-    )
-
-
-def notes_of(bench: Bench, field: int, verdict: str) -> tuple[Note, ...]:
-    """What a reader must know besides."""
+def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note]:
     s, out = bench.settings, []
-    if bench.ended:
-        out.append(
-            Note(
-                "budget",
-                "info",
-                f"the budget of {s.budget:g} s ended the work; more time tightens the intervals, and --out keeps what was run",
+    if done and judged.verdict in OPEN and done < s.splits:
+        words = f"the budget of {s.budget:g} s ended after {done} splits; more time makes it surer"
+        out.append(Note("budget", "info", words))
+    if not done:
+        out.append(Note("missing-models", "warning", "the budget ended before a comparison"))
+    if bench.sizes.top < len(bench.data) - bench.sizes.test - bench.sizes.check - 1:
+        words = f"samples end at {bench.sizes.top} of {len(bench.data)} rows"
+        out.append(Note("labels", "info", f"{words}; gains may differ with more labels"))
+    if simple:
+        words = f"{simple} beat every network at {bench.sizes.top} labels"
+        out.append(Note("simple-model", "warning", words))
+    if bench.balanced and bench.metric == "accuracy":
+        words = "a class is rare and accuracy hardly notices it; use --metric auto"
+        out.append(Note("skewed-accuracy", "warning", words))
+    if not judged.learned:
+        words = "no model does better than the best constant answer"
+        out.append(Note("unlearned", "warning", words))
+    if bench.data.kind == "tabular":
+        words = "the order of a table's columns is arbitrary; another order is another question"
+        out.append(Note("columns", "info", words))
+    return out
+
+
+def _leak(bench: Bench) -> tuple[Note, ...]:
+    """A warning where a simple model recognises groups when rows are split at random."""
+    if not bench.how.by_group or bench.left < -5.0:
+        return ()
+    s = dataclasses.replace(bench.settings, splits=2)
+    rows = Bench(bench.data, Splitting(bench.data.duplicate_groups), s, bench.lab, bench.begin)
+    for model in ("nearest neighbours", "boosted trees"):
+        at_random = [rows.baseline(model, rows.sizes.top, split).score for split in (0, 1)]
+        by_group = bench.scores(model, bench.sizes.top)
+        if len(by_group) and np.mean(at_random) - by_group.mean() > LEAK:
+            words = (
+                f"rows of a group resemble each other: split at random, {model} score "
+                f"{percent(float(np.mean(at_random)))}, split by group "
+                f"{percent(float(by_group.mean()))}"
             )
-        )
-    if bench.sizes.learn < len(bench.data) - bench.sizes.test - bench.sizes.check - 1:
-        out.append(
-            Note(
-                "ladder",
-                "info",
-                f"sample sizes end at {bench.sizes.learn} of {len(bench.data)} rows; gains may differ with more labels",
-            )
-        )
-    shuffled = [r.accuracy for r in results(bench, SHUFFLED, field, bench.sizes.ladder[-1])]
-    if shuffled:
-        chance = constant(bench)
-        slack = max(
-            s.margin,
-            3
-            * float(np.sqrt(max(chance * (1 - chance), 0.0) / (bench.sizes.test * len(shuffled)))),
-        )
-        if np.mean(shuffled) > chance + slack:
-            text = f"trained on shuffled labels the shared network reaches {np.mean(shuffled):.3f}, above chance ({chance:.3f}): rows or labels leak"
-            out.append(Note("leak", "warning", text))
-    out.append(
-        Note(
-            "choices",
-            "info",
-            f"{layers(bench, field)} read as means over regions; Adam, {s.recipe.steps} batches of {s.recipe.batch}, {_chosen(s.recipe.rates)} "
-            f"chosen on validation rows for every network alike; the full network costs as many products. Verdicts hold for such networks, not for every architecture.",
-        )
-    )
-    if verdict == "neither pays" and bench.data.kind == "tabular":
-        out.append(
-            Note(
-                "columns",
-                "info",
-                "the order of a table's columns is arbitrary; another order would be another question",
-            )
-        )
-    return tuple(out)
+            return (Note("group-leak", "warning", words),)
+    return ()

@@ -1,365 +1,197 @@
-"""A diagnosis as the report's data: what was asked, figures, tables, notes."""
+"""The page of a diagnosis: the answer first, then what it rests on."""
 
 import dataclasses
-import json
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from markupsafe import Markup
 
-from separatrix.diagnosis.bench import LOCAL_PIXELS, SHARED, SHARED_PATCHES, Bench
-from separatrix.diagnosis.verdict import Diagnosis, Gain, answers
-from separatrix.errors import SeparatrixError
-from separatrix.files import explain_os_errors, write_json
+from separatrix.diagnosis.codes import CODES
+from separatrix.diagnosis.gains import METHOD
+from separatrix.diagnosis.result import MODEL_WORDS, Diagnosis, plain_interval
+from separatrix.files import explain_os_errors, write_bytes, write_json
 from separatrix.inference.intervals import Interval
-from separatrix.studies.claims import Evidence
-from separatrix.studies.outcome import Axis, Figure, Heatmap, Outcome, Picture, Series, TableData
+from separatrix.report.figure.draw import draw
+from separatrix.report.figure.legend import entries_of
+from separatrix.report.html import render, template_source
+from separatrix.studies import Axis, Figure, Series
 
-SHOWN = {"pays": "supported", "does not pay": "refuted", "cannot tell": "undecided"}
-TILES = 10  # example patches in a strip
+UNITS = {"image": "pixels", "signal": "samples", "tabular": "columns"}
 
 
-def write_outcome(bench: Bench, found: Diagnosis, command: str) -> None:
-    """Write the diagnosis into the lab's folder, where a report finds it.
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A drawing that a notebook shows."""
 
-    >>> from separatrix.data.labelled import as_labelled
-    >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnosis.settings import Settings
-    >>> data = as_labelled(np.zeros((40, 4)) + np.arange(40)[:, None], np.arange(40) % 2)
-    >>> write_outcome(Bench(data, Settings(), Lab()), None, "")
-    Traceback (most recent call last):
-    separatrix.errors.SeparatrixError: a diagnosis is written into an output folder, and this lab has none
-    """
-    folder = bench.lab.ledger.folder
-    if folder is None:
-        raise SeparatrixError("a diagnosis is written into an output folder, and this lab has none")
-    with explain_os_errors("make the folder of outcomes"):
-        (folder / "outcomes").mkdir(exist_ok=True)
-    outcome = Outcome((), figures(bench, found), tables(found), found.notes).plain()
-    settings = json.loads(json.dumps(dataclasses.asdict(bench.settings)))
-    head = {
-        "study": "diagnose",
-        "title": f"Would locality and weight sharing pay on {found.name}?",
-        "summary": f"{found.verdict}: {'; '.join(found.reasons)}",
-        "scale": None,
-        "seed": bench.settings.seed,
-        "command": command,
-    }
-    write_json(folder / "outcomes" / "diagnose.json", head | {"settings": settings} | outcome)
-    write_json(
-        folder / "claims.json",
-        [claim | {"study": "diagnose", "command": command} for claim in questions(found)],
+    svg: str
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+
+def curves(found: Diagnosis) -> Figure:
+    """The learning curves of the networks, with the simple models as levels."""
+    sizes = found.about["labels"]
+    nets = [Series.of(name, found.scores[name]) for name in NETWORKS if name in found.scores]
+    simple = [
+        Series.level(name, sizes, points[-1][1].estimate)
+        for name, points in found.scores.items()
+        if name not in NETWORKS and "," not in name
+    ]
+    return Figure(
+        "curves",
+        "Score by number of labels",
+        Axis("labels", log=True),
+        Axis(found.metric),
+        tuple(nets + simple),
+        f"Means over {found.about['splits']} splits with 95 % intervals; simple models at "
+        f"{sizes[-1]} labels.",
     )
-    write_json(folder / "diagnosis.json", found.plain())
-    bench.lab.write_manifest()
 
 
-def questions(found: Diagnosis) -> list[dict[str, Any]]:
-    """The two questions with their answers, in the form of claims."""
-    if not found.gains:
-        return []
-    local, shares = answers(found.gains)
-    unit, margin = found.about["unit"], found.about["margin"]
-    asked = (
-        (
-            "locality",
-            "Neighbouring inputs belong together here: a network with local windows profits from their arrangement.",
-            local,
-            ("locality", "convolution", "local less full", "shared less full"),
-        ),
-        (
-            "sharing",
-            "The same local features are useful at many places: sharing weights beats local windows with weights of their own.",
-            shares,
-            ("sharing", "patches"),
-        ),
+NETWORKS = ("shared", "local", "full")
+
+
+def controls(found: Diagnosis) -> Figure:
+    """The windowed networks as they are, and on scrambled input."""
+    names = [name for name in found.scores if "," in name or name in NETWORKS[:2]]
+    return Figure(
+        "controls",
+        f"The same networks on scrambled {UNITS[found.about['kind']]}",
+        Axis("labels", log=True),
+        Axis(found.metric),
+        tuple(Series.of(name, found.scores[name]) for name in names),
+        "Scrambled: one random order for all rows. Twisted: other orders and signs in every "
+        "window, so that windows cannot share weights.",
     )
+
+
+def tables(found: Diagnosis) -> list[dict[str, Any]]:
+    """Comparisons, the networks that were chosen, and the windows that were tried."""
+    axes = len(found.about["shape"]) - 1
+    compared = [
+        [f"{c.first} less {c.second}", points(c.mean), *(points(gain) for _, gain in c.at)]
+        for c in found.comparisons
+        if c.mean is not None
+    ]
+    best: dict[tuple[Any, ...], float] = {}
+    for candidate, merit in found.tried:
+        key = candidate.connectivity, candidate.side, candidate.stride, candidate.depth
+        if candidate.connectivity != "full":
+            best[key] = max(best.get(key, -1e9), merit)
+    tried = [
+        [kind, side, stride, depth, f"{merit:.3f}"]
+        for (kind, side, stride, depth), merit in sorted(best.items(), key=lambda each: -each[1])
+    ]
+    sizes = [f"at {n} labels" for n in found.about["labels"]]
     return [
         {
-            "id": f"diagnosis.{name}",
-            "paper": "diagnosis",
-            "statement": statement,
-            "citation": "",
-            "verdict": SHOWN[answer],
-            "conditions": f"a gain counts from {100 * margin:g} points of {unit}, as a mean over {', '.join(map(str, found.about['ladder']))} labels",
-            "reason": f"{answer}; the verdict: {found.verdict}",
-            "conditions_met": True,
-            "outside": "",
-            "evidence": [
-                _evidence(found.gains[each], margin, found.baselines)
-                for each in used
-                if found.gains[each].ladder is not None
-            ],
-        }
-        for name, statement, answer, used in asked
+            "title": "Gains, in points of a hundred",
+            "columns": ["gain", "mean", *sizes],
+            "rows": compared,
+        },
+        {
+            "title": "The networks that were chosen",
+            "columns": ["network", "what it is"],
+            "rows": [[name, net.words(axes)] for name, net in found.networks.items()],
+        },
+        {
+            "title": f"Windows that were tried, in {UNITS[found.about['kind']]}",
+            "columns": ["network", "side", "stride", "layers", "merit on check rows"],
+            "rows": tried[:14],
+        },
     ]
 
 
-def _evidence(gain: Gain, margin: float, baselines: dict[str, Interval]) -> dict[str, Any]:
-    simple = {name: found.estimate for name, found in baselines.items()}
-    return Evidence.of(f"{gain.first} less {gain.second}", gain.ladder, margin, **simple).plain()
+def points(interval: Interval | None) -> str:
+    """An interval in points of a hundred.
 
-
-def figures(bench: Bench, found: Diagnosis) -> tuple[Figure | Heatmap, ...]:
-    """Learning curves of the networks and of the controls, the receptive fields, and what windows
-    see.
+    >>> points(Interval(0.031, 0.02, 0.0421, 0.95, "", 6))
+    '3.1 [2.0, 4.2]'
     """
-    unit = found.about["unit"]
-    networks = tuple(_series(arm, curve) for arm, curve in found.accuracy.items() if "," not in arm)
-    controls = tuple(
-        _series(arm, curve)
-        for arm, curve in found.accuracy.items()
-        if "," in arm or arm == "shared"
-    )
-    sizes = found.about["ladder"]
-    base = tuple(
-        Series(name, (sizes[0], sizes[-1]), (i.estimate,) * 2, role="baseline")
-        for name, i in found.baselines.items()
-    )
-    words = "Means over splits with 95 % intervals."
-    out: list[Figure | Heatmap] = [
-        Figure(
-            "networks",
-            "Three networks on these data",
-            Axis("labels", log=True),
-            Axis(unit),
-            (*networks, *base),
-            f"{words} Baselines are those at the largest size.",
-        ),
-        Figure(
-            "controls",
-            "What scrambling costs",
-            Axis("labels", log=True),
-            Axis(unit),
-            controls,
-            f"{words} A curve that falls shows what the network used.",
-        ),
-    ]
-    if found.fields:
-        series = tuple(
-            Series(
-                arm,
-                tuple(fields),
-                tuple(fields[f].estimate for f in fields),
-                tuple(fields[f].low for f in fields),
-                tuple(fields[f].high for f in fields),
+    if interval is None:
+        return ""
+    return f"{100 * interval.estimate:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def fragment(found: Diagnosis) -> str:
+    """The body of the page, as HTML in which all text is escaped."""
+    views = []
+    if found.scores:
+        for figure in (curves(found), controls(found)):
+            legend = [(entry.label, Markup(entry.swatch)) for entry in entries_of(figure)]
+            svg = Markup(draw(figure, f"{figure.name}-"))
+            views.append(
+                {"title": figure.title, "svg": svg, "legend": legend, "caption": figure.caption}
             )
-            for arm in ("local", "shared")
-            if (fields := {field: arms[arm] for field, arms in found.fields.items() if arm in arms})
-        )
-        caption = f"At {found.about['field_labels']} labels. {words} The field was chosen on validation rows of the first splits."
-        out.append(
-            Figure(
-                "fields",
-                "Receptive fields",
-                Axis("side of the window"),
-                Axis(unit),
-                series,
-                caption,
-            )
-        )
-    if found.explanations.translation:
-        out.append(shifts(found))
-    picture = patches(bench, found.receptive_field)
-    return (*out, picture) if picture is not None else tuple(out)
-
-
-def shifts(found: Diagnosis) -> Figure:
-    """The translation test: accuracies under shifts, with those on the same rows as they are at 0."""
-    tested = found.explanations.translation
-    series = []
-    for network in dict.fromkeys(each.network for each in tested):
-        mine = [each for each in tested if each.network == network]
-        # Without a shift the accuracy is known as a sum only: the interval belongs to what was
-        # measured.
-        still = mine[0].accuracy.estimate + mine[0].cost.estimate
-        series.append(
-            Series(
-                network,
-                (0, *(each.shift for each in mine)),
-                (still, *(each.accuracy.estimate for each in mine)),
-                (None, *(each.accuracy.low for each in mine)),
-                (None, *(each.accuracy.high for each in mine)),
-            )
-        )
-    caption = (
-        f"Networks trained on {found.about['ladder'][-1]} rows as they are; {tested[0].rows} held-out rows of a split shifted along every axis, both ways, the edge repeated. "
-        f"Means over {tested[0].accuracy.count} splits with 95 % intervals. It explains and decides nothing."
+    labels = found.about["labels"]
+    ranked = sorted(
+        ((name, dict(curve)) for name, curve in found.scores.items() if "," not in name),
+        key=lambda pair: -pair[1][max(pair[1])].estimate,
     )
-    return Figure(
-        "shifts",
-        "The translation test",
-        Axis("shift in pixels"),
-        Axis(found.about["unit"]),
-        tuple(series),
-        caption,
+    rows = [
+        [MODEL_WORDS[name].removeprefix("a "), *(score(curve.get(n)) for n in labels)]
+        for name, curve in ranked
+    ]
+    rows.append(["best constant answer", *(f"{100 * found.about['constant']:.1f}" for _ in labels)])
+    return render(
+        "diagnosis_body.html.jinja",
+        found=found,
+        headline=found.headline[:1].upper() + found.headline[1:] + ".",
+        warnings=[note for note in found.notes if note.severity == "warning"][:3],
+        figures=views,
+        labels=labels,
+        scores=rows,
+        tables=tables(found),
+        notes=[
+            (note, CODES[note.code].remedy if note.code in CODES else "") for note in found.notes
+        ],
+        method=method(found),
     )
 
 
-def _series(label: str, curve: tuple[tuple[int, Interval], ...]) -> Series:
-    return Series(
-        label,
-        tuple(n for n, _ in curve),
-        tuple(i.estimate for _, i in curve),
-        tuple(i.low for _, i in curve),
-        tuple(i.high for _, i in curve),
-    )
+def score(interval: Interval | None) -> str:
+    """A score in percent, with the half width of its interval."""
+    if interval is None:
+        return ""
+    return f"{100 * interval.estimate:.1f} ± {50 * (interval.high - interval.low):.1f}"
 
 
-def patches(bench: Bench, field: int) -> Picture | None:
-    """What some windows see in one image, as it is and under the controls; None for what is no
-    image.
-    """
-    shape = bench.data.shape
-    if len(shape) != 3:
-        return None
-    image = np.asarray(bench.data.inputs[0], float).reshape(-1, shape[-1])
-    low, high = image.min(), image.max()
-    colours = np.clip(255 * (image - low) / max(high - low, 1e-12), 0, 255).astype(int)
-    colours = colours[:, :3] if shape[-1] >= 3 else np.repeat(colours[:, :1], 3, axis=1)
-    labels, strips = [], []
-    for label, arm in (
-        ("windows", SHARED),
-        ("pixels permuted", LOCAL_PIXELS),
-        ("patches permuted", SHARED_PATCHES),
-    ):
-        places = bench.sight(arm, field).places
-        chosen = places[np.linspace(0, len(places) - 1, min(TILES, len(places))).astype(int)]
-        tiles = colours[chosen].reshape(len(chosen), field, field, 3)
-        gap = np.full((field, 1, 3), 255)
-        strip = np.concatenate([part for tile in tiles for part in (tile, gap)][:-1], axis=1)
-        labels.append(label)
-        strips.append(tuple(tuple(tuple(int(c) for c in pixel) for pixel in row) for row in strip))
-    caption = f"Windows of {field} x {field} pixels of the first image."
-    return Picture(
-        "patches", "What windows see", Axis(""), Axis(""), (), caption, tuple(labels), tuple(strips)
-    )
-
-
-def tables(found: Diagnosis) -> tuple[TableData, ...]:
-    """Gains at every size, accuracies, baselines."""
-    gains = [
-        (gain.first, gain.second, "mean over the ladder", *_cells(gain.ladder), gain.decision)
-        for gain in found.gains.values()
-    ]
-    gains += [
-        (gain.first, gain.second, str(size), *_cells(i), "")
-        for gain in found.gains.values()
-        for size, i in gain.sizes
-    ]
-    accuracy = [
-        (arm, size, *_cells(i)) for arm, curve in found.accuracy.items() for size, i in curve
-    ]
-    accuracy += [
-        (name, found.about["ladder"][-1], *_cells(i)) for name, i in found.baselines.items()
-    ]
-    unit = found.about["unit"]
+def method(found: Diagnosis) -> str:
+    """How the numbers came about, in a few sentences."""
+    about = found.about
     return (
-        TableData(
-            "gains",
-            f"Gains in {unit} (paired splits, 95 % intervals)",
-            ("network", "less", "labels", "gain", "low", "high", "splits", "decision"),
-            tuple(gains),
-        ),
-        TableData(
-            "accuracy",
-            f"{unit.capitalize()} of every network, control and baseline",
-            ("network", "labels", unit, "low", "high", "splits"),
-            tuple(accuracy),
-        ),
-        *why_tables(found),
+        f"Every network is trained with Adam for {about['steps']} steps; its windows, readout, rate "
+        f"and moment to stop are chosen on {about['checked']} check rows, with the same effort for "
+        f"every connectivity, and it is tested on {about['tested']} other rows. Locality pays where "
+        f"a windowed network beats its scrambled self ({about['sure']:.0%} level) and every model "
+        f"that is blind to the arrangement ({about['beats']:.0%} level, one-sided), by at least "
+        f"{100 * about['margin']:g} points. Intervals: {METHOD}. Verdicts hold for networks like "
+        f"these. {about['trials']} trainings took {about['seconds']:.0f} s."
     )
 
 
-def why_tables(found: Diagnosis) -> tuple[TableData, ...]:
-    """Tables of the explanations; those that were not reached are left out."""
-    unit, why = found.about["unit"], found.explanations
-    costs = [
-        (each.network, each.shift, *_cells(each.accuracy)[:3], *_cells(each.cost))
-        for each in why.translation
-    ]
-    kinds = [
-        (
-            each.patches,
-            each.numbers,
-            each.points,
-            each.directions,
-            *_cells(each.elbow)[:3],
-            *_cells(each.depth),
-        )
-        for each in why.geometry
-    ]
-    sizes = [
-        (
-            each.network,
-            each.cost or "as it took part",
-            each.width,
-            each.parameters,
-            each.products,
-            *_cells(each.accuracy)[:3],
-            *_cells(each.gap)[:3],
-            each.accuracy.count,
-        )
-        for each in why.matched
-    ]
-    bounds = ("low", "high")
-    tables_ = (
-        TableData(
-            "shifts",
-            "The translation test (explains, decides nothing)",
-            (
-                "network",
-                "shift",
-                unit,
-                *bounds,
-                "cost of the shift",
-                "cost low",
-                "cost high",
-                "splits",
-            ),
-            tuple(costs),
-        ),
-        TableData(
-            "geometry",
-            "The geometry of patches: directions that hold 90 % of the variance, and Tukey depth area (an upper bound; compare at equal points and directions)",
-            (
-                "patches",
-                "numbers",
-                "points",
-                "directions",
-                "elbow",
-                *bounds,
-                "depth area",
-                "area low",
-                "area high",
-                "splits",
-            ),
-            tuple(kinds),
-        ),
-        TableData(
-            "matched",
-            f"Networks of the shared one's cost at {found.about['ladder'][-1]} labels (parameters, or products of a forward pass; decides nothing)",
-            (
-                "network",
-                "matched",
-                "width",
-                "parameters",
-                "products",
-                unit,
-                *bounds,
-                "shared less this",
-                "gap low",
-                "gap high",
-                "splits",
-            ),
-            tuple(sizes),
-        ),
+def page(found: Diagnosis) -> str:
+    """The whole page."""
+    return render(
+        "diagnosis.html.jinja",
+        found=found,
+        body=Markup(fragment(found)),
+        style=Markup(template_source("page.css")),
     )
-    return tuple(table for table in tables_ if table.rows)
 
 
-def _cells(interval: Interval | None) -> tuple[Any, ...]:
-    return (
-        (None, None, None, 0)
-        if interval is None
-        else (interval.estimate, interval.low, interval.high, interval.count)
-    )
+def write_page(found: Diagnosis, folder: Path) -> Path:
+    """Write index.html, diagnosis.json and scores.csv; the path of the page."""
+    with explain_os_errors(f"make the folder {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(folder / "index.html", page(found).encode())
+    write_json(folder / "diagnosis.json", found.plain())
+    rows = ["model,labels,estimate,low,high,splits"]
+    for name, curve in found.scores.items():
+        for labels, interval in curve:
+            plain = plain_interval(interval)
+            numbers = ",".join(str(plain[key]) for key in ("estimate", "low", "high", "splits"))
+            rows.append(f'"{name}",{labels},{numbers}')
+    write_bytes(folder / "scores.csv", ("\n".join(rows) + "\n").encode())
+    return folder / "index.html"

@@ -1,303 +1,323 @@
-"""The procedure: a first full answer on a few splits, then more splits for the comparisons that the
-verdict still waits for.
+"""The procedure: choose a network of every connectivity on check rows, then compare the chosen ones
+on more and more splits until the answer is sure.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import math
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
-from separatrix.diagnosis.bench import (
-    FULL,
-    LOCAL,
-    LOCAL_PIXELS,
-    SHARED,
-    SHARED_PATCHES,
-    SHARED_PIXELS,
-    SHUFFLED,
-    Arm,
-    Bench,
-    Result,
-    Unit,
+from separatrix.data.labelled import Labelled
+from separatrix.diagnosis.baselines import MODELS, fit_baseline
+from separatrix.diagnosis.data_splits import Splitting, array_data, sizes_of
+from separatrix.diagnosis.gains import Gain, common_share, gain_of
+from separatrix.diagnosis.metrics import constant_score, metric_for, row_scores
+from separatrix.diagnosis.networks import (
+    Candidate,
+    Windows,
+    first_candidates,
+    full_candidates,
+    network_of,
+    refined,
+    windows_of,
 )
-from separatrix.diagnosis.gains import Paired, decide, gain_interval, overlaps
-from separatrix.diagnosis.sights import fields_of, is_deep
-from separatrix.diagnosis.verdict import OPEN, Gain, Verdict, answers, judge
-from separatrix.inference.intervals import Interval, mean_over_seeds
+from separatrix.diagnosis.settings import Settings
+from separatrix.engine import Lab, Measure, Sweep, Trial
+from separatrix.learners import Cosine, Learner
+from separatrix.tasks.arrays import ArrayTask
 
-ARMS = (FULL, SHARED, LOCAL, SHARED_PIXELS, LOCAL_PIXELS, SHARED_PATCHES)
-# Name, the two arms, and whether the second one sees a random arrangement of pixels.
-CONTRASTS: dict[str, tuple[Arm, Arm, bool]] = {
-    "locality": (LOCAL, LOCAL_PIXELS, True),
-    "convolution": (SHARED, SHARED_PIXELS, True),
-    "sharing": (SHARED, LOCAL, False),
-    "patches": (SHARED, SHARED_PATCHES, False),
-    "local less full": (LOCAL, FULL, False),
-    "shared less full": (SHARED, FULL, False),
-}
-NEIGHBOURS, NEIGHBOURS_SHARE = (FULL, SHARED, SHARED_PIXELS), 0.65  # of the budget, with the pilot
-PILOT = (0, 1)  # the splits on whose validation rows the receptive field is chosen
-SMALL_PILOT = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-)  # of small images, whose trainings are short and whose windows of 2 and 3 pixels differ
+LOOKS = 8  # moments at which the loss on check rows is measured
+PILOT = (0, 1)  # splits on whose check rows networks are chosen
+WINDOWED = ("shared", "local")
+# The arms of a comparison: connectivity and what is done to the input.
+ARMS = (
+    ("shared", ""),
+    ("local", ""),
+    ("full", ""),
+    ("shared", "scrambled"),
+    ("local", "scrambled"),
+    ("shared", "twisted"),
+)
 
 
-def choose_field(bench: Bench) -> int:
-    """The receptive field at which the local or the shared network does best on validation rows;
-    nothing is tried where it was given.
+def arm_name(connectivity: str, control: str) -> str:
+    """How an arm is called in tables.
 
-    >>> from separatrix.data.labelled import as_labelled
-    >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnosis.settings import Settings
-    >>> data = as_labelled(np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2)
-    >>> choose_field(Bench(data, Settings(field=3), Lab()))
-    3
+    >>> arm_name("shared", "scrambled")
+    'shared, scrambled'
     """
-    if bench.settings.field is not None:
-        return bench.settings.field
-    fields = fields_of(bench.data.shape)
-    middle = fields[len(fields) // 2]
-    top = bench.sizes.ladder[-1]
-    # The middling field first: with no time for others it stands. Then the others, and further
-    # splits of all of them.
-    order = sorted(fields, key=lambda field: field != middle)
-    splits = SMALL_PILOT if len(bench.data.shape) == 3 and not is_deep(bench.data.shape) else PILOT
-    pilot = [
-        (arm, field, top, split) for field in order for split in splits for arm in (SHARED, LOCAL)
-    ]
-    bench.run(
-        (Unit(*each) for each in sorted(pilot, key=lambda each: each[-1] not in PILOT)),
-        share=bench.pilot_share,
-    )
-    have = [
-        split
-        for split in splits
-        if all(
-            Unit(arm, field, top, split) in bench.results
-            for field in order
-            for arm in (SHARED, LOCAL)
+    return f"{connectivity}, {control}" if control else connectivity
+
+
+BLIND = ("full", *MODELS, *(arm_name(each, "scrambled") for each in WINDOWED))
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a model came to on one split: what every test row adds to the metric, and its merit on
+    check rows.
+    """
+
+    rows: np.ndarray
+    merit: float
+
+    @property
+    def score(self) -> float:
+        """The metric on the test rows."""
+        return float(self.rows.mean())
+
+
+class Bench:
+    """A data set with its splits, and what has been measured on them."""
+
+    def __init__(self, data: Labelled, how: Splitting, s: Settings, lab: Lab, begin: float):
+        self.data, self.settings, self.lab, self.begin = data, s, lab, begin
+        self.classes = len(data.classes)
+        suited = metric_for(data.labels, self.classes)
+        self.metric = suited if s.metric == "auto" else s.metric
+        self.balanced = suited in ("auc", "balanced-accuracy")
+        self.arrays, self.sizes = array_data(data, how, sizes_of(data, how, s), s, self.balanced)
+        self.how = how
+        self.answers: dict[tuple[str, int, int], Answer] = {}  # by model, labels and split
+        self.chosen: dict[str, tuple[Candidate, Windows | None]] = {}
+        self.tried: list[tuple[Candidate, float]] = []
+        self.constant = constant_score(self.metric, data.labels, self.classes)
+        self.trials = 0
+        self.seconds: dict[str, float] = {}
+        self._flat: dict[int, np.ndarray] = {}
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs networks have."""
+        return self.classes if self.classes > 2 else 1
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self.settings.budget - (time.monotonic() - self.begin)
+
+    def trial(
+        self, candidate: Candidate, group: Windows | None, labels: int, split: int,
+        control: str = "",
+    ) -> Trial:  # fmt: skip
+        """The trial of a candidate on the first `labels` rows of a split, under a control."""
+        s, seed = self.settings, split + 1
+        network = network_of(
+            candidate,
+            group,
+            self.data.shape,
+            self.outputs,
+            scramble=seed if control == "scrambled" else 0,
+            twist=seed if control == "twisted" else 0,
         )
-    ]
-
-    def merit(field: int) -> float:
-        means = []
-        for arm in (SHARED, LOCAL):
-            used = have if len(have) > len(PILOT) else PILOT
-            found = [
-                bench.results[unit].check
-                for split in used
-                if (unit := Unit(arm, field, top, split)) in bench.results
-            ]
-            means.append(float(np.mean(found)) if len(found) == len(used) else -np.inf)
-        return max(means)
-
-    return max(order, key=merit)  # the first of equals: the middling one
-
-
-def investigate(bench: Bench, field: int) -> tuple[Verdict, tuple[str, ...], dict[str, Gain]]:
-    """Run rounds until the verdict is sure, the time is up or the splits are used up; the verdict,
-    its reasons and all gains.
-
-    >>> from separatrix.data.labelled import as_labelled
-    >>> from separatrix.engine import Lab
-    >>> from separatrix.diagnosis.settings import Settings
-    >>> data = as_labelled(np.random.default_rng(0).normal(size=(80, 6)), np.arange(80) % 2)
-    >>> quick = Settings(first=2, splits=2, recipe=Settings().recipe._replace(steps=8, looks=2))
-    >>> investigate(Bench(data, quick, Lab()), 3)[0] in ("cannot tell", "neither pays")
-    True
-    """
-    s, ladder = bench.settings, bench.sizes.ladder
-    if is_deep(bench.data.shape):
-        settle_neighbours(bench, field)
-    wanted, arms = s.first, ARMS
-    while True:
-        bench.run(
-            Unit(arm, field, size, split)
-            for split in range(wanted)
-            for arm in arms
-            for size in reversed(ladder)
+        task = ArrayTask(
+            self.arrays.name,
+            self.data.shape,
+            self.classes if self.classes > 2 else None,
+            split,
+            labels,
         )
-        gains = {name: measured(bench, field, name) for name in CONTRASTS}
-        verdict, reasons = judge(gains, learned(bench, field))
-        arms = waiting(gains)
-        if verdict not in OPEN or bench.ended or not arms or wanted >= s.splits:
-            break
-        wanted += s.more
-    # Nothing can be learnt from shuffled labels; where something is, rows or labels leak.
-    bench.run(Unit(SHUFFLED, field, ladder[-1], split) for split in PILOT)
-    return verdict, reasons, gains
-
-
-def settle_neighbours(bench: Bench, field: int) -> None:
-    """The first question first, where trainings are long: splits of the shared network, scrambled
-    and beside the full one, until they answer it.
-
-    The other arms come after it, with what is left of the budget.
-    """
-    s = bench.settings
-    for wanted in range(s.first, s.splits + 1, s.more):
-        before = len(bench.results)
-        units = (
-            Unit(arm, field, size, split)
-            for split in range(wanted)
-            for arm in NEIGHBOURS
-            for size in reversed(bench.sizes.ladder)
+        learner = Learner(
+            Cosine(candidate.rate),
+            s.training_steps,
+            "logistic" if self.classes else "squared",
+            oracle="online",
+            batch=s.batch,
+            optimizer="adam",
         )
-        bench.run(units, share=NEIGHBOURS_SHARE)
-        if (
-            len(bench.results) == before
-            or measured(bench, field, "convolution").decision != "cannot tell"
-        ):
-            return
+        measure = Measure(
+            test=self.sizes.test, times=LOOKS, check_rows=self.sizes.check, outcomes=True
+        )
+        return Trial(task, network, learner, 0, s.seed, measure)
 
+    def run(self, trials: Sequence[Trial], what: str) -> dict[str, Answer]:
+        """Run trials; the answers of those that the budget allowed, by identity."""
+        sweep = Sweep(tuple(trials))
+        rows = self.lab.run(sweep, what).arrow.to_pylist()
+        self.trials += len(rows)
+        splits = {trial.identity: _split_of(trial) for trial in sweep}
+        return {
+            row["trial"]: self.answer(
+                splits[row["trial"]], row["outcomes.test"], row["outcomes.check"], row["check"]
+            )
+            for row in rows
+        }
 
-def waiting(gains: dict[str, Gain]) -> tuple[Arm, ...]:
-    """The arms of the comparisons that the verdict waits for.
-
-    >>> def gain(name, decision):
-    ...     return Gain(name, "a", "b", None, (), decision)
-    >>> decisions = {"locality": "pays", "convolution": "cannot tell", "sharing": "cannot tell", "patches": "pays"}
-    >>> decisions |= {"local less full": "pays", "shared less full": "pays"}
-    >>> [str(arm) for arm in waiting({name: gain(name, decision) for name, decision in decisions.items()})]
-    ['shared', 'local']
-    """
-    local, shares = answers(gains)
-    open_: list[str] = []
-    if local == "cannot tell":
-        open_ += [
-            name for name in ("locality", "convolution") if gains[name].decision == "cannot tell"
+    def answer(self, split: int, test: Any, check: Any, loss: float) -> Answer:
+        """An answer from what a model says of the test and check rows of a split."""
+        rows = self.arrays.rows
+        clean = [
+            np.nan_to_num(np.asarray(each, float), posinf=0, neginf=0) for each in (test, check)
         ]
-        open_ += ["local less full", "shared less full"]
-    # Once locality is known not to pay, the verdict no longer depends on sharing.
-    if local == "pays" and shares == "cannot tell":
-        open_ += [name for name in ("sharing", "patches") if gains[name].decision == "cannot tell"]
-    needed = {arm for name in open_ for arm in CONTRASTS[name][:2]}
-    return tuple(arm for arm in ARMS if arm in needed)
+        tested, checked = (
+            row_scores(self.metric, given, rows.y[part[split]])
+            for given, part in zip(clean, (rows.test, rows.check))
+        )
+        penalty = 0.25 * min(loss if math.isfinite(loss) else 9.0, 9.0)
+        return Answer(
+            tested, float(checked.mean()) - penalty / max(1.0, math.log2(self.outputs + 1))
+        )
 
+    def flat(self, split: int) -> np.ndarray:
+        """All rows on one axis each, scaled as the rows of a split are."""
+        if split not in self._flat:
+            rows = self.arrays.rows
+            used = np.unique(
+                np.concatenate([p[split] for p in (rows.learn, rows.check, rows.test)])
+            )
+            x = np.zeros((len(rows.x), int(np.prod(self.data.shape))), np.float32)
+            scaled = (rows.x[used].astype(np.float32) - rows.mean[split]) / rows.scale[split]
+            x[used] = scaled.reshape(len(used), -1)
+            self._flat = {split: x}
+        return self._flat[split]
 
-def learned(bench: Bench, field: int) -> bool:
-    """Whether some network's mean accuracy at the largest size is above the best constant answer's
-    by the margin.
-    """
-    means = [
-        np.mean([r.accuracy for r in found])
-        for arm in (SHARED, LOCAL, FULL)
-        if (found := results(bench, arm, field, bench.sizes.ladder[-1]))
-    ]
-    return bool(means and max(means) >= constant(bench) + bench.settings.margin)
-
-
-def constant(bench: Bench) -> float:
-    """The accuracy of the best constant answer: the largest class's share, or 0 of the variance."""
-    if not bench.data.classes:
-        return 0.0
-    return float(np.bincount(bench.data.labels.astype(int)).max() / len(bench.data))
-
-
-def results(bench: Bench, arm: Arm, field: int, size: int) -> list[Result]:
-    """The results of an arm at a size, split by split."""
-    found = (
-        bench.results.get(Unit(arm, field, size, split)) for split in range(bench.settings.splits)
-    )
-    return [each for each in found if each is not None]
-
-
-def measured(bench: Bench, field: int, name: str) -> Gain:
-    """The gain of a name from what has been run so far."""
-    first, second, random = CONTRASTS[name]
-    s, ladder = bench.settings, bench.sizes.ladder
-    whole = pairs_of(bench, field, first, second, ladder)
-    alone = {size: pairs_of(bench, field, first, second, (size,)) for size in ladder}
-    overlap = overlap_of(
-        bench, list(whole), {size: list(found.values()) for size, found in alone.items()}
-    )
-    pairs = list(whole.values())
-    decision = decide(pairs, overlap, s.margin, s.sure, random)
-    sizes = tuple(
-        (
-            size,
-            gain_interval(
-                list(found.values()),
-                overlap_of(bench, list(found), {size: list(found.values())}),
-                s.level,
+    def baseline(self, model: str, labels: int, split: int) -> Answer:
+        """A model without windows, on the first `labels` rows of a split."""
+        rows = self.arrays.rows
+        parts = (rows.learn[split, :labels], rows.check[split], rows.test[split])
+        said = self.lab.remember(
+            "diagnose-baseline",
+            {"data": self.arrays.name, "model": model, "labels": labels, "split": split},
+            lambda: fit_baseline(
+                model, self.flat(split), rows.y, parts, self.classes, self.balanced
             ),
         )
-        for size, found in alone.items()
-        if len(found) > 1
-    )
-    shown, sure = (
-        gain_interval(pairs, overlap, level) if len(pairs) > 1 else None
-        for level in (s.level, s.sure)
-    )
-    return Gain(name, str(first), str(second), shown, sizes, decision, sure, s.margin)
+        return self.answer(split, said["test"], said["check"], 0.0)
+
+    def gain(self, first: str, second: str, sizes: Iterable[int]) -> Gain | None:
+        """The gain of one model over another, the mean over some numbers of labels."""
+        sizes = tuple(sizes)
+        by_model: list[dict[int, np.ndarray]] = []
+        for model in (first, second):
+            rows: dict[int, np.ndarray] = {}
+            for split in range(self.settings.splits):
+                found = [self.answers.get((model, size, split)) for size in sizes]
+                there = [each.rows for each in found if each is not None]
+                if len(there) == len(sizes):
+                    rows[split] = np.mean(there, axis=0)
+            by_model.append(rows)
+        splits = [split for split in by_model[0] if split in by_model[1]]
+        if len(splits) < 2:
+            return None
+        arrays = self.arrays.rows
+        shared = common_share([arrays.test[split] for split in splits])
+        trained = float(
+            np.mean([common_share([arrays.learn[split, :n] for split in splits]) for n in sizes])
+        )
+        a, b = by_model
+        return gain_of(a, b, shared, trained, random="scrambled" in second)
+
+    def scores(self, model: str, labels: int) -> np.ndarray:
+        """The metric of a model on every split on which it was measured."""
+        return np.array(
+            [a.score for (name, size, _), a in sorted(self.answers.items(), key=lambda i: i[0])
+             if (name, size) == (model, labels)]
+        )  # fmt: skip
 
 
-def pairs_of(
-    bench: Bench, field: int, first: Arm, second: Arm, sizes: Sequence[int]
-) -> dict[int, Paired]:
-    """The paired differences of every split in which both arms were run at all of the sizes."""
+def _split_of(trial: Trial) -> int:
+    assert isinstance(trial.task, ArrayTask)
+    return trial.task.split
+
+
+def choose_networks(bench: Bench) -> None:
+    """Choose a network of every connectivity by its merit on the check rows of the first splits.
+
+    First every window with two readouts on one split; then the two best windows of each
+    connectivity with every readout and rate, on two.
+    """
+    top, groups = bench.sizes.top, windows_of(bench.data.shape, bench.settings.field)
+    first = [
+        (candidate, group)
+        for group in groups
+        for connectivity in WINDOWED
+        for candidate in first_candidates(group, connectivity, bench.data.shape)
+    ]
+    merits = _merits(bench, first, PILOT[:1], top)
+    second: list[tuple[Candidate, Windows | None]] = [(each, None) for each in full_candidates()]
+    for connectivity in WINDOWED:
+        ranked = sorted(
+            (pair for pair in merits if pair[0].connectivity == connectivity),
+            key=lambda pair: -merits[pair],
+        )
+        places = list(dict.fromkeys((c.side, c.stride, c.depth) for c, _ in ranked))[:2]
+        for place in places:
+            best, group = next(p for p in ranked if (p[0].side, p[0].stride, p[0].depth) == place)
+            second += [(candidate, group) for candidate in refined(best)]
+    merits |= _merits(bench, second, PILOT, top)
+    bench.tried = [(candidate, merit) for (candidate, _), merit in merits.items()]
+    for connectivity in (*WINDOWED, "full"):
+        mine = [pair for pair in second if pair[0].connectivity == connectivity and pair in merits]
+        if mine:
+            bench.chosen[connectivity] = max(mine, key=lambda pair: merits[pair])
+
+
+def _merits(
+    bench: Bench, pairs: Sequence[tuple[Candidate, Windows | None]], splits: Sequence[int], labels: int
+) -> dict[tuple[Candidate, Windows | None], float]:  # fmt: skip
+    trials = {
+        (pair, split): bench.trial(*pair, labels, split) for pair in pairs for split in splits
+    }
+    found = bench.run(list(trials.values()), "choosing networks")
     out = {}
-    for split in range(bench.settings.splits):
-        a, b = (
-            [bench.results.get(Unit(arm, field, size, split)) for size in sizes]
-            for arm in (first, second)
-        )
-        left, right = (
-            [each for each in a if each is not None],
-            [each for each in b if each is not None],
-        )
-        if len(left) == len(sizes) == len(right):
-            rows = np.mean([x.rows - y.rows for x, y in zip(left, right)], axis=0)
-            out[split] = Paired(
-                rows,
-                float(np.mean([x.accuracy for x in left])),
-                float(np.mean([y.accuracy for y in right])),
-            )
+    for pair in pairs:
+        mine = [trials[pair, split].identity for split in splits]
+        if all(each in found for each in mine):
+            out[pair] = float(np.mean([found[each].merit for each in mine]))
     return out
 
 
-def overlap_of(
-    bench: Bench, splits: Sequence[int], sizes: Mapping[int, Sequence[Paired]]
-) -> tuple[float, float]:
-    """The mean shares of test rows and of training rows that two of the splits have in common.
-
-    Small samples overlap little and vary much, large ones the reverse: sizes count by what their
-    trainings add to the variance.
-    """
-    parts = [bench.split(split) for split in splits]
-    shares = [overlaps([part.learn[:size] for part in parts]) for size in sizes]
-    weights = [training_variance(pairs) for pairs in sizes.values()]
-    trains = (
-        float(np.average(shares, weights=weights)) if sum(weights) > 0 else float(np.mean(shares))
-    )
-    return overlaps([part.test for part in parts]), trains
-
-
-def training_variance(pairs: Sequence[Paired]) -> float:
-    """The variance between splits that test rows do not explain.
-
-    >>> round(training_variance([Paired(np.array([d, d]), d, 0.0) for d in (0.1, 0.2, 0.3)]), 6)
-    0.01
-    """
-    if len(pairs) < 2:
-        return 0.0
-    return max(
-        0.0,
-        float(
-            np.var([pair.mean for pair in pairs], ddof=1) - np.mean([pair.noise for pair in pairs])
-        ),
-    )
+def estimate(bench: Bench) -> tuple[int, float]:
+    """How many trainings a diagnosis takes until its first answer, and about how many seconds."""
+    groups = windows_of(bench.data.shape, bench.settings.field)
+    top, splits = bench.sizes.top, range(bench.settings.first)
+    trials = [
+        bench.trial(candidate, group, top, 0)
+        for group in groups
+        for connectivity in WINDOWED
+        for candidate in first_candidates(group, connectivity, bench.data.shape)
+    ]
+    trials += [bench.trial(each, None, top, split) for each in full_candidates() for split in PILOT]
+    for connectivity in WINDOWED:
+        best = first_candidates(groups[0], connectivity, bench.data.shape)[0]
+        trials += [bench.trial(c, groups[0], top, s) for c in refined(best) for s in PILOT]
+        trials += [
+            bench.trial(best, groups[0], labels, split, control)
+            for labels in bench.sizes.labels
+            for split in splits
+            for control in ("", "scrambled", "twisted")
+        ]
+    sweep = Sweep(tuple(trials))
+    return len(sweep), bench.lab.plan(sweep).seconds
 
 
-def curve(bench: Bench, arm: Arm, field: int) -> tuple[tuple[int, Interval], ...]:
-    """The mean accuracy of an arm at every size at which it was run in several splits."""
-    found = ((size, results(bench, arm, field, size)) for size in bench.sizes.ladder)
-    return tuple(
-        (size, mean_over_seeds(np.array([r.accuracy for r in some]), bench.settings.level))
-        for size, some in found
-        if len(some) > 1
-    )
+def compare(bench: Bench, splits: Iterable[int]) -> None:
+    """Measure all arms and all blind models on some splits, at every number of labels."""
+    splits = list(splits)
+    trials: dict[tuple[str, int, int], Trial] = {}
+    for split in splits:
+        for connectivity, control in ARMS:
+            if connectivity in bench.chosen:
+                for labels in bench.sizes.labels:
+                    key = arm_name(connectivity, control), labels, split
+                    trials[key] = bench.trial(*bench.chosen[connectivity], labels, split, control)
+    with ThreadPoolExecutor(1) as pool:
+        simple: dict[tuple[str, int, int], Future[Answer]] = {
+            (model, labels, split): pool.submit(bench.baseline, model, labels, split)
+            for split in splits
+            for labels in bench.sizes.labels
+            for model in MODELS
+        }
+        found = bench.run(list(trials.values()), "comparing networks")
+        for key, trial in trials.items():
+            if trial.identity in found:
+                bench.answers[key] = found[trial.identity]
+        for key, future in simple.items():
+            if bench.left < -3.0 and not future.done():
+                future.cancel()
+            else:
+                bench.answers[key] = future.result()

@@ -54,6 +54,9 @@ class Sight(NamedTuple):
 
     `counts` are the real windows along each axis, `area` the real places of a window; both may be
     traced.
+
+    >>> see(Maps(), (4, 1), (4, 1), field=2, stride=2).places.tolist()
+    [[0, 1], [2, 3]]
     """
 
     places: Int[Array, "positions area"]

@@ -118,7 +118,7 @@ class ArrayTask(Task):
         del key
         return self._rows(truth, truth.test[self.split, :rows])
 
-    def _rows(self, truth: SplitRows, chosen: Int[Array, " rows"]) -> Sample:
+    def _rows(self, truth: SplitRows, chosen: Any) -> Sample:
         x = jnp.asarray(truth.x)[chosen].astype(jnp.float32)
         x = (x - truth.mean[self.split]) / truth.scale[self.split]
         return Sample(x, jnp.asarray(truth.y)[chosen].astype(jnp.float32))

@@ -1,0 +1,76 @@
+"""The proof: every truth at every seed, one line each, resumable.
+
+    python -m separatrix.diagnosis.proof --seeds 20 --jobs 16 --out proof.jsonl
+
+A second run goes on where the first one stopped. `--table FILE` prints the table of kept lines.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from separatrix.diagnosis.proof.lines import read_lines, table_of
+from separatrix.diagnosis.proof.reals import REALS
+from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF
+from separatrix.engine.execute.local import worker_environment
+
+
+def main() -> None:
+    """Parse, prove, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--seeds", type=int, default=20, help="how many (20)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--budget", type=float, default=120.0, help="seconds of one core per case")
+    parser.add_argument("--half", choices=("open", "blind", "both", "real"), default="open")
+    parser.add_argument("--only", default="", help="truths, separated by semicolons")
+    parser.add_argument("--out", type=Path, default=Path("results/diagnose-proof.jsonl"))
+    parser.add_argument("--table", type=Path, help="print the table of a file and end")
+    options = parser.parse_args()
+    if options.table:
+        print(table_of(read_lines(options.table)))
+        return
+    names = {
+        "open": [*OPEN_HALF],
+        "blind": [*BLIND_HALF],
+        "both": [*OPEN_HALF, *BLIND_HALF],
+        "real": [*REALS],
+    }[options.half]
+    if options.only:
+        names = options.only.split(";")
+    done = {(line["truth"], line["seed"]) for line in read_lines(options.out)}
+    cases = [
+        (name, seed, options.budget)
+        for seed in range(options.first, options.first + options.seeds)
+        for name in names
+        if (name, seed) not in done
+    ]
+    os.environ.update(worker_environment(dict(os.environ)))  # one thread per process
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    from separatrix.diagnosis.proof.lines import one_line
+
+    with (
+        ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool,
+        options.out.open("a", encoding="utf-8") as out,
+    ):
+        futures = [pool.submit(one_line, *case) for case in cases]
+        for number, future in enumerate(as_completed(futures)):
+            line = future.result()
+            out.write(json.dumps(line) + "\n")
+            out.flush()
+            mark = {"right": " ", "open": "?", "wrong": "!"}[line["grade"]]
+            print(
+                f"{mark} {number + 1}/{len(cases)} {line['truth']}, seed {line['seed']}: "
+                f"{line['verdict']} ({line['cpu']:.0f} s)",
+                file=sys.stderr,
+                flush=True,
+            )
+    print(table_of(line for line in read_lines(options.out) if line["truth"] in names))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""A whole diagnosis, short: what it says, and that it says it again."""
+
+import numpy as np
+import pytest
+
+from separatrix.diagnosis import VERDICTS, Settings, diagnose
+from separatrix.engine import Lab
+from separatrix.errors import SeparatrixError
+
+from .conftest import SHORT, bumps
+
+
+def test_it_answers(found):
+    assert found.verdict in VERDICTS
+    assert found.about["splits"] == 2
+    assert set(found.networks) == {"shared", "local", "full"}
+    assert found.window == 3
+    assert "12 groups" in found.about["using"]
+    assert {"shared", "boosted trees", "shared, twisted"} <= set(found.scores)
+
+
+def test_resumed_it_says_the_same_without_training(tmp_path):
+    x, y = bumps()
+    plain = []
+    for _ in range(2):
+        with Lab(tmp_path, workers=0) as lab:
+            told = diagnose(x, y, kind="signal", budget=600, lab=lab, **SHORT).plain()
+            trials = lab.tally.trials
+        told["about"].pop("seconds")
+        plain.append(told)
+    assert plain[0] == plain[1]
+    assert trials == 0
+
+
+def test_without_time_it_cannot_tell():
+    x, y = bumps()
+    told = diagnose(x, y, kind="signal", budget=1e-6, **SHORT)
+    assert told.verdict == "cannot tell"
+    assert "missing-models" in {note.code for note in told.notes}
+    assert "--budget" in told.action
+
+
+def test_settings_are_checked():
+    for wrong in ({"margin": 0}, {"metric": "f1"}, {"sure": 1.0}, {"first": 0}, {"budget": -1}):
+        with pytest.raises(SeparatrixError):
+            Settings(**wrong)
+    assert Settings(budget=480).most_labels == 6400
+    assert Settings(budget=479).most_labels == 1600
+    with pytest.raises(SeparatrixError, match="`target` of diagnose"):
+        diagnose(np.eye(30), np.arange(30) % 2, target=3)
