@@ -21,14 +21,7 @@ PAPERS = {
     "Networks (arXiv 2603.04807)",
     OURS: "Separatrix, questions that no paper asks",
 }
-# How many claims of each owner chance can decide wrongly, in all studies together: the level of
-# each decision is such that the chance of any wrong verdict among an owner's claims is at most 5 %.
-# A test compares the numbers with the studies.
-CLAIMS_BY_CHANCE: dict[str, int] = {
-    "malach": 15,
-    "ours": 31,
-}
-FAMILY_ERROR = 0.05
+FAMILY_ERROR = 0.05  # the chance of any wrong verdict among the claims of one owner
 
 
 def register_paper(key: str, citation: str) -> str:
@@ -96,7 +89,10 @@ class Claim:
     @property
     def level(self) -> float:
         """The level at which it is decided: 5 % over all claims of its owner that chance decides."""
-        return 1 - FAMILY_ERROR / max(CLAIMS_BY_CHANCE.get(self.paper, 1), 1)
+        # The registry knows all studies, which import this module.
+        from separatrix.studies.registry import claims_by_chance
+
+        return 1 - FAMILY_ERROR / max(claims_by_chance().get(self.paper, 1), 1)
 
 
 class Bounded(Protocol):

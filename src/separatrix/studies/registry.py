@@ -1,5 +1,7 @@
 """The list of all studies."""
 
+import collections
+import functools
 import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -75,6 +77,25 @@ def all_claims() -> dict[str, tuple[Study[Any], Claim]]:
     """
     check_unique(claim for study in STUDIES.values() for claim in study.claims)
     return {claim.id: (study, claim) for study in STUDIES.values() for claim in study.claims}
+
+
+@functools.cache
+def claims_by_chance() -> dict[str, int]:
+    """How many claims of each owner chance can decide wrongly, in all studies together.
+
+    They share the 5 % chance of any wrong verdict. Certificates and identities do not count, nor
+    do claims without a kind.
+
+    >>> claims_by_chance().keys() <= {"malach", "lahoti", "liang", "ours"}
+    True
+    """
+    return dict(
+        collections.Counter(
+            claim.paper
+            for _, claim in all_claims().values()
+            if claim.kind is not None and claim.kind.by_chance
+        )
+    )
 
 
 def find_claim(name: str) -> tuple[Study[Any], Claim]:

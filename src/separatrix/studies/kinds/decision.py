@@ -96,7 +96,11 @@ class Kind(abc.ABC):
     """
 
     name: ClassVar[str]
-    by_chance: ClassVar[bool] = True  # whether chance can lead to a wrong verdict
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance can lead to a wrong verdict."""
+        return True
 
     @abc.abstractmethod
     def decide(self, evidence: Any, level: float = SHOWN_LEVEL) -> Decision:

@@ -36,10 +36,14 @@ class Certificate(Kind):
     inequality: str
     tolerance: float | None = None
     name: ClassVar[str] = "certificate"
-    by_chance: ClassVar[bool] = False
 
     def __post_init__(self):
         check_margin(self, "tolerance", self.tolerance)
+
+    @property
+    def by_chance(self) -> bool:
+        """No: a single violation decides."""
+        return False
 
     def decide(self, evidence: Mapping[str, float], level: float = SHOWN_LEVEL) -> Decision:
         """The verdict on runs."""
@@ -104,10 +108,14 @@ class Identity(Kind):
     equality: str
     tolerance: float | None = None
     name: ClassVar[str] = "identity"
-    by_chance: ClassVar[bool] = False
 
     def __post_init__(self):
         check_margin(self, "tolerance", self.tolerance)
+
+    @property
+    def by_chance(self) -> bool:
+        """No: a single violation decides."""
+        return False
 
     def decide(self, evidence: Mapping[str, float], level: float = SHOWN_LEVEL) -> Decision:
         """The verdict on cases."""

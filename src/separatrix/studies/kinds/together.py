@@ -40,6 +40,11 @@ class Together(Kind):
         """The kinds of the parts, each once."""
         return ", ".join(dict.fromkeys(kind.name for _, kind in self.parts))
 
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance can decide one of the parts wrongly."""
+        return any(kind.by_chance for _, kind in self.parts)
+
     def decide(self, evidence: Mapping[str, Any], level: float = SHOWN_LEVEL) -> Decision:
         """The verdict on all parts."""
         check_level(level)
