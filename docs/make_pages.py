@@ -1,7 +1,8 @@
 """The generated parts of the site: claims with their evidence, benchmark figures, examples.
 
 The sentences come from the studies, the numbers from `evidence/*/claims.json` and
-`benchmarks/RESULTS.md`. A page asks for a part with a comment on a line of its own, such as
+`benchmarks/RESULTS.md`. A kept finding that another rule than today's decided is listed under its
+epoch, with the id and the sentence of its time. A page asks for a part with a comment on a line of its own, such as
 `<!-- claims of malach -->`.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
 NOT_YET = "not yet measured at full scale"
+UNARCHIVED = "not archived"  # kept, decided by an earlier rule, and not in the history
 MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?", "not measured": "–"}
 MOST_NUMBERS = 3  # of a claim in the overview; the claim's own section has all
 MARKER = re.compile(r"^<!-- ([a-z-]+)(?: of ([a-z-]+))? -->$", re.MULTILINE)
@@ -47,13 +49,47 @@ def caveats(folder: str) -> str:
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:
-    """Every finding of the evidence at full scale, by the id of its claim, with its `folder`."""
+    """Every finding at full scale that today's rules decided, by the id of its claim, with its
+    `folder`.
+    """
     findings: dict[str, list[dict[str, Any]]] = {}
-    for folder in evidence_folders():
-        for finding in json.loads((folder / "claims.json").read_text(encoding="utf-8")):
-            if finding["scale"] == "full":
-                findings.setdefault(finding["id"], []).append(finding | {"folder": folder.name})
+    for finding in kept_findings():
+        if finding["scale"] == "full" and is_current(finding):
+            findings.setdefault(finding["id"], []).append(finding)
     return findings
+
+
+def kept_findings() -> list[dict[str, Any]]:
+    """Every finding of the kept runs, with its `folder`."""
+    return [
+        finding | {"folder": folder.name}
+        for folder in evidence_folders()
+        for finding in json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    ]
+
+
+def is_current(finding: dict[str, Any]) -> bool:
+    """Whether the rule that the finding's claim has today decided it."""
+    from separatrix.studies.epochs import by_present_rule
+    from separatrix.studies.registry import all_claims
+
+    claim = all_claims().get(finding["id"])
+    return by_present_rule(finding, claim[1] if claim else None)
+
+
+def earlier() -> list[dict[str, Any]]:
+    """The findings of earlier epochs, and kept ones that another rule decided and that are in no
+    epoch yet.
+    """
+    from separatrix.studies.epochs import earlier_findings
+
+    findings = earlier_findings(EVIDENCE)
+    known = {(finding["study"], finding["id"]) for finding in findings}
+    return findings + [
+        finding | {"epoch": UNARCHIVED}
+        for finding in kept_findings()
+        if not is_current(finding) and (finding["study"], finding["id"]) not in known
+    ]
 
 
 def plain(text: str) -> str:
@@ -90,7 +126,30 @@ def claims(paper: str) -> str:
                 "\n".join(["| claim | verdict | measured |", "|---|---|---|", *rows]),
             ]
             out += [text for claim in own for text in _detail(claim, findings.get(claim.id, []))]
-    return "\n\n".join(out)
+    return "\n\n".join([*out, *_earlier_epochs(paper)])
+
+
+def _earlier_epochs(paper: str) -> list[str]:
+    """The findings under a paper's name that earlier rules decided, epoch by epoch."""
+    own = [finding for finding in earlier() if finding["paper"] == paper]
+    if not own:
+        return []
+    out = [
+        "## Earlier epochs",
+        "These verdicts were reached by rules that have changed since, under the ids and with the "
+        "sentences of their time. They are no verdicts on the claims above. "
+        "`evidence/history/README.md` says what changed and why.",
+    ]
+    for epoch in dict.fromkeys(finding["epoch"] for finding in own):
+        rows = [
+            f"| `{finding['id']}` | {verdict(finding)} | {finding['study']} "
+            f"| {plain(finding['statement'])} |"
+            for finding in own
+            if finding["epoch"] == epoch
+        ]
+        head = ["| claim of that time | verdict of that time | study | sentence |"]
+        out += [f"### Epoch {epoch}", "\n".join([*head, "|---|---|---|---|", *rows])]
+    return out
 
 
 def _provenance(study: str) -> str:
@@ -107,8 +166,9 @@ def _provenance(study: str) -> str:
                 else "without trials, exact calculations"
             )
             dirty = "+dirty" if run["commit"].endswith("+dirty") else ""
+            epoch = "" if any(map(is_current, findings)) else " of an earlier epoch"
             sentence = (
-                f"Evidence: [the report](../evidence/{folder.name}/README.md), made by "
+                f"Evidence{epoch}: [the report](../evidence/{folder.name}/README.md), made by "
                 f"`{run['command']}` at commit `{run['commit'][:12]}{dirty}` {work} in "
                 f"{run['wall_seconds']:.0f} s."
             )
@@ -189,8 +249,8 @@ def papers(_: str | None = None) -> str:
 
     findings = measured()
     rows = [
-        "| paper | claims | supported | refuted | undecided | not yet at full scale |",
-        "|---|---|---|---|---|---|",
+        "| owner | claims | supported | refuted | undecided | not measured | no kept run yet |",
+        "|---|---|---|---|---|---|---|",
     ]
     for paper, title in PAPERS.items():
         ids = [

@@ -176,7 +176,7 @@ def test_directives_name_things_that_exist():
 # What is filled in when the site is built.
 
 
-@pytest.mark.parametrize("paper", ["malach", "lahoti", "liang"])
+@pytest.mark.parametrize("paper", ["malach", "lahoti", "liang", "ours"])
 def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
     from separatrix.studies import STUDIES
 
@@ -210,6 +210,13 @@ def test_every_paper_has_a_page_that_asks_for_its_claims():
         assert f"<!-- claims of {paper} -->" in read(DOCS / "papers" / f"{paper}.md")
 
 
+def by_its_rule(claim):
+    """The fields of a finding that say which claim it is about, and which rule decided it."""
+    kind = claim.kind
+    rule = {} if kind is None else {"kind": kind.name, "formula": kind.formula()}
+    return {"id": claim.id, "statement": claim.statement, **rule}
+
+
 def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monkeypatch):
     """Another kept run changes what a page says: nothing on it was typed by hand."""
     from separatrix.studies import STUDIES
@@ -226,7 +233,7 @@ def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monke
         "reference": 1.0,
     }
     finding = {
-        "id": claim.id,
+        **by_its_rule(claim),
         "paper": claim.paper,
         "study": "signal-map",
         "scale": "full",
@@ -285,19 +292,56 @@ def test_what_is_wrong_with_a_run_stands_beside_its_verdicts(make_pages, tmp_pat
         patch.setattr(make_pages, "EVIDENCE", tmp_path)
         assert "and **not the last word**." in make_pages.caveats("signal")
         assert make_pages.caveats("patterns") == ""
+    pages = "".join(make_pages.claims(paper) for paper in ("malach", "lahoti", "liang", "ours"))
     for folder in make_pages.evidence_folders():
-        paper = json.loads((folder / "claims.json").read_text(encoding="utf-8"))[0]["paper"]
-        assert make_pages.caveats(folder.name) in make_pages.claims(paper)
+        assert make_pages.caveats(folder.name) in pages
 
 
 def test_evidence_of_another_scale_is_not_shown_as_full(make_pages, tmp_path, monkeypatch):
-    finding = {"id": "malach.lemma9", "scale": "quick", "verdict": "supported"}
+    from separatrix.studies import STUDIES
+
+    first, second = (by_its_rule(claim) for claim in STUDIES["patterns"].claims[:2])
+    about = {"verdict": "supported", "paper": "malach", "study": "patterns"}
+    findings = [first | about | {"scale": "quick"}, second | about | {"scale": "full"}]
     (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "claims.json").write_text(
-        json.dumps([finding, finding | {"id": "malach.theorem10", "scale": "full"}])
-    )
+    (tmp_path / "small" / "claims.json").write_text(json.dumps(findings))
     monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
-    assert set(make_pages.measured()) == {"malach.theorem10"}
+    assert set(make_pages.measured()) == {second["id"]}
+
+
+def test_findings_of_earlier_rules_are_shown_under_their_epoch(make_pages, tmp_path, monkeypatch):
+    """A claim that is gone, and one that another rule decided: neither is dropped, and neither is
+    a verdict on a claim of today."""
+    from separatrix.studies import STUDIES
+
+    claim = STUDIES["equivariance"].claims[0]
+    about = {
+        "paper": "ours",
+        "study": "equivariance",
+        "scale": "full",
+        "conditions_met": True,
+        "statement": "As it was.",
+    }
+    gone = about | {"id": "ours.gone", "verdict": "refuted"}
+    other = by_its_rule(claim) | about | {"verdict": "supported", "formula": "another"}
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "claims.json").write_text(json.dumps([other]))
+    (tmp_path / "history" / "0").mkdir(parents=True)
+    (tmp_path / "history" / "0" / "equivariance.json").write_text(json.dumps([gone]))
+    monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
+    assert make_pages.measured() == {}
+    assert [finding["epoch"] for finding in make_pages.earlier()] == ["0", make_pages.UNARCHIVED]
+    before, after = make_pages.claims("ours").split("## Earlier epochs", 1)
+    assert "verdict supported" not in before
+    assert "### Epoch 0" in after
+    assert after.count("As it was.") == 2
+    assert "verdict refuted" in after
+
+
+def test_every_kept_finding_is_on_a_page(make_pages):
+    pages = "".join(make_pages.claims(paper) for paper in ("malach", "lahoti", "liang", "ours"))
+    for finding in make_pages.kept_findings():
+        assert f"`{finding['id']}`" in pages, finding["id"]
 
 
 def test_text_is_shown_as_it_is(make_pages):

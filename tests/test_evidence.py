@@ -1,5 +1,5 @@
 """The evidence under version control: whole runs at a stated commit, of claims that the studies
-still make.
+still make by the same rules, or that the history of epochs keeps.
 """
 
 import json
@@ -12,10 +12,16 @@ from separatrix.report.content import effect
 from separatrix.report.markdown import plain
 from separatrix.report.read import VERDICTS, read_claims
 from separatrix.studies import STUDIES
+from separatrix.studies.epochs import by_present_rule, earlier_findings
+from separatrix.studies.replication import read_seeds
 
-FOLDERS = sorted(
-    path.parent for path in (Path(__file__).parents[1] / "evidence").glob("*/claims.json")
-)
+EVIDENCE = Path(__file__).parents[1] / "evidence"
+FOLDERS = sorted(path.parent for path in EVIDENCE.glob("*/claims.json"))
+HISTORY = sorted((EVIDENCE / "history").glob("*/*.json"))
+
+
+def claims_of(folder):
+    return folder / "claims.json"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -25,9 +31,12 @@ def test_evidence_is_a_complete_run_of_a_study(folder):
     assert runs[0]["complete"]
     assert re.fullmatch(r"[0-9a-f]{40}(\+dirty)?", runs[0]["commit"])
     studies = {claim["study"] for claim in claims}
-    assert {claim["id"] for claim in claims} == {
-        claim.id for name in studies for claim in STUDIES[name].claims
-    }
+    present = {claim.id: claim for name in studies for claim in STUDIES[name].claims}
+    if {claim["id"] for claim in claims} != set(present) or not all(
+        by_present_rule(claim, present[claim["id"]]) for claim in claims
+    ):
+        same = [file for file in HISTORY if file.read_bytes() == claims_of(folder).read_bytes()]
+        assert same, "decided by earlier rules: `separatrix evidence archive` must keep it"
     for claim in claims:
         assert claim["reason"]
         assert claim["command"].startswith("separatrix run")
@@ -64,3 +73,15 @@ def test_a_kept_report_says_what_its_claims_say(folder):
         assert f"{claim['verdict']}** `{claim['id']}`" in section
         for each in claim["evidence"]:
             assert plain(effect(each)) in section, f"{claim['id']}: {each['name']}"
+
+
+def test_every_epoch_says_what_changed_after_it():
+    page = (EVIDENCE / "history" / "README.md").read_text(encoding="utf-8")
+    for epoch in {file.parent.name for file in HISTORY}:
+        words = page.split(f"## {epoch}\n", 1)[1].split("\n## ", 1)[0]
+        assert len(words.split()) > 10
+    assert {finding["epoch"] for finding in earlier_findings(EVIDENCE)} >= {"0"}
+
+
+def test_the_seeds_of_kept_runs_are_three():
+    assert len(read_seeds(str(EVIDENCE / "seeds"))) == 3

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from separatrix.errors import UnknownNameError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.report.explanation import explain
 from separatrix.studies.registry import all_claims, find_claim
 
@@ -42,6 +42,9 @@ def test_verdicts_of_a_run_and_of_kept_evidence(run_folder):
     explanation = explain("malach.lemma6.exact", run_folder, run_folder.parent)
     text = str(explanation)
     assert text.count("undecided: nothing ran") == 2
+    old_rule = find_claim("malach.lemma6.exact")[1].kind is not None
+    assert [each["present_rule"] for each in explanation.plain()["verdicts"]] == [not old_rule] * 2
+    assert ("by an earlier rule" in text) == old_rule
     assert "error: 0.50" in text
     assert "to settle it" in text
     assert "readout-norms.svg" in text
@@ -62,3 +65,15 @@ def test_the_newest_results_folder_that_has_the_claim_counts(run_folder, tmp_pat
 def test_an_unknown_claim_gets_the_nearest_ids():
     with pytest.raises(UnknownNameError, match=r"did you mean `malach\.lemma6\.exact`"):
         find_claim("malach.lemma6.exakt")
+
+
+def test_a_claim_of_an_earlier_epoch_says_so(tmp_path):
+    (tmp_path / "history" / "0").mkdir(parents=True)
+    old = {"id": "lahoti.gone", "verdict": "refuted", "study": "signal"}
+    (tmp_path / "history" / "0" / "signal.json").write_text(json.dumps([old]))
+    with pytest.raises(
+        SeparatrixError, match=r"`lahoti\.gone` was a claim of epoch 0, refuted then"
+    ):
+        explain("lahoti.gone", evidence=tmp_path)
+    with pytest.raises(UnknownNameError):
+        explain("lahoti.never", evidence=tmp_path)

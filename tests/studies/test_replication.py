@@ -8,7 +8,6 @@ import pytest
 from separatrix.engine import Lab
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.studies.replication import (
-    archive_epoch,
     kept_runs,
     pool_claims,
     read_seeds,
@@ -138,15 +137,16 @@ def test_rows_that_are_missing_are_named(replicated, tmp_path):
         recompute(tmp_path / "nothing")
 
 
-def test_an_epoch_keeps_its_verdicts(tmp_path):
-    (tmp_path / "signal").mkdir()
-    (tmp_path / "signal" / "claims.json").write_text("[]")
-    files = archive_epoch(tmp_path, "2026-11", "Bounds are judged as bounds.")
-    assert [file.name for file in files] == ["signal.json", "README.md"]
-    archive_epoch(tmp_path, "2026-12", "Another change.")
-    page = files[-1].read_text()
-    assert page.index("## 2026-11") < page.index("## 2026-12")
-    with pytest.raises(SeparatrixError, match=r"is in .* already"):
-        archive_epoch(tmp_path, "2026-11", "Once more.")
-    with pytest.raises(ParameterError, match="says what changes and why"):
-        archive_epoch(tmp_path, "2027", " ")
+def test_seeds_are_read_from_a_file(tmp_path):
+    (tmp_path / "seeds").write_text("# why these\n101, 102\n103\n")
+    assert read_seeds(str(tmp_path / "seeds")) == (101, 102, 103)
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", '[{"id": "lahoti.order"}]', "not JSON"])
+def test_a_foreign_claims_file_is_refused_in_one_sentence(replicated, tmp_path, text):
+    shutil.copytree(replicated[0] / "seed-7", tmp_path / "kept")
+    (tmp_path / "kept" / "claims.json").write_text(text)
+    with pytest.raises(SeparatrixError) as error:
+        recompute(tmp_path / "kept")
+    assert "claims.json" in str(error.value)
+    assert "\n" not in str(error.value)

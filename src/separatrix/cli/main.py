@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix import __version__
-from separatrix.cli import data
+from separatrix.cli import data, evidence
 from separatrix.cli.bound import bound
 from separatrix.cli.checks import audit, calibrate
 from separatrix.cli.diagnose import diagnose
@@ -62,6 +62,7 @@ app.command()(audit)
 app.command()(calibrate)
 app.command()(geometry)
 app.add_typer(data.app)
+app.add_typer(evidence.app)
 
 
 @app.command()

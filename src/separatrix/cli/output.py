@@ -73,19 +73,21 @@ def verdict_text(verdict: str) -> Text:
 
 
 def print_claims(claims: list[dict[str, Any]]) -> None:
-    """Print the claims as a table, then the counts of each paper and what is refuted."""
+    """Print the claims as a table, then the levels, the counts of each owner, and what is refuted."""
     from separatrix.report import owner_lines, summary_rows, surprises
+    from separatrix.report.numbers import levels_in_words
 
     table = Table(box=None, pad_edge=False)
     table.add_column("claim", overflow="fold", min_width=24)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence (95 % interval)", overflow="fold", ratio=1)
+    table.add_column("evidence (shown: 95 % interval)", overflow="fold", ratio=1)
     table.add_column("conditions", overflow="fold")
     for row in summary_rows(claims):
         texts = (Text(row["effect"]), Text(row["conditions"]))
         table.add_row(Text(row["id"]), verdict_text(row["verdict"]), *texts)
     terminal().print(table)
-    for line in (*owner_lines(claims), *surprises(claims)):
+    words = f"verdicts: {levels_in_words(claims)}" if claims else "no claim was tested"
+    for line in (words, *owner_lines(claims), *surprises(claims)):
         terminal().print(Text(line))
 
 

@@ -8,7 +8,7 @@ import typer
 from separatrix.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from separatrix.report import Comparison
+    from separatrix.report import RunComparison
 
 MOST_MOVED = 40  # moved numbers on a terminal; --json has all
 
@@ -81,7 +81,7 @@ def compare(
         _print_comparison(comparison)
 
 
-def _print_comparison(comparison: "Comparison") -> None:
+def _print_comparison(comparison: "RunComparison") -> None:
     from rich.text import Text
 
     from separatrix.cli.output import plain_table, terminal, verdict_text

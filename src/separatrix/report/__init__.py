@@ -1,6 +1,6 @@
 """Reports: the page, the same as Markdown, files for papers, two runs compared, a run watched."""
 
-from separatrix.report.compare import Comparison, compare_runs
+from separatrix.report.compare import RunComparison, compare_runs
 from separatrix.report.explanation import Explanation, explain
 from separatrix.report.figure.draw import draw, save
 from separatrix.report.live import Watcher
@@ -9,8 +9,8 @@ from separatrix.report.terminal import owner_lines, summary_rows, surprises
 from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
-    "Comparison",
     "Explanation",
+    "RunComparison",
     "Watcher",
     "compare_runs",
     "draw",

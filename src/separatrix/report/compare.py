@@ -59,7 +59,7 @@ class Move:
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Two runs compared, as `compare_runs` returns it.
 
     Attributes:
@@ -73,7 +73,7 @@ class Comparison:
 
     >>> low, high = Quantity(1.0, 0.9, 1.1), Quantity(2.0, 1.8, 2.2)
     >>> move = Move("claim", "lahoti.order", "ratio", low, high, "apart")
-    >>> comparison = Comparison({}, {}, (), (), (move,), (), ())
+    >>> comparison = RunComparison({}, {}, (), (), (move,), (), ())
     >>> comparison.counts["apart"], comparison.moved == (move,)
     (1, True)
     """
@@ -159,7 +159,7 @@ def expected_by_chance(numbers: tuple[Move, ...], level: float = 0.95) -> dict[s
     return {"apart": count * apart, "outside": count * (outside - apart)}
 
 
-def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
+def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> RunComparison:
     """Compare two runs.
 
     Args:
@@ -167,7 +167,7 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Compar
       b: another one.
 
     Returns:
-      A `Comparison`: settings and verdicts that differ, and every number of both runs with the rule
+      A `RunComparison`: settings and verdicts that differ, and every number of both runs with the rule
       that it falls under.
 
     Raises:
@@ -205,7 +205,7 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Compar
         )
         for one, other in ((quantities_a, quantities_b), (quantities_b, quantities_a))
     )
-    return Comparison(
+    return RunComparison(
         about_a=_about(a, claims_a),
         about_b=_about(b, claims_b),
         settings=tuple(_settings(outcomes_a, outcomes_b)),

@@ -10,8 +10,10 @@ from separatrix.report.figure.series import hidden_points
 from separatrix.report.numbers import (
     NOTHING,
     cell,
+    decided_at,
     duration,
     interval,
+    levels_in_words,
     memory,
     number,
     number_or_none,
@@ -44,6 +46,9 @@ class ClaimView:
     evidence: tuple[tuple[str, ...], ...]
     study: str
     command: str
+    rule: str = ""
+    decided: str = ""  # the level that decided it
+    settle: str = ""  # what would settle it
 
     @property
     def outside(self) -> bool:
@@ -111,6 +116,7 @@ class Report:
     papers: tuple[tuple[str, str, str], ...]  # key, short name, citation
     facts: tuple[tuple[str, str], ...]
     history: TableView | None
+    levels: str = ""  # which level decided, and which is shown
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
@@ -141,6 +147,7 @@ def compose(files: RunFiles) -> Report:
         papers=papers,
         facts=facts_of(files.runs[0]) if files.runs else (),
         history=history_of(files.runs) if len(files.runs) > 1 else None,
+        levels=levels_in_words(files.claims),
     )
 
 
@@ -276,6 +283,9 @@ def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
         evidence=tuple(_evidence_cells(evidence) for evidence in plain["evidence"]),
         study=plain.get("study") or "",
         command=plain.get("command") or "",
+        rule=plain.get("rule") or "",
+        decided=decided_at(plain),
+        settle=plain.get("settle") or "",
     )
 
 

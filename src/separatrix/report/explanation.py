@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.report.numbers import interval
 from separatrix.report.read import read_claims
 from separatrix.studies import PAPERS
 from separatrix.studies.claims import Claim
+from separatrix.studies.epochs import by_present_rule, earlier_findings
 from separatrix.studies.registry import find_claim
 
 WIDTH = 96
@@ -68,14 +69,19 @@ class Explanation:
             "study": self.study,
             "command": self.command,
             "verdicts": [
-                {"where": each.where, "pictures": list(each.pictures), **each.plain}
+                {
+                    "where": each.where,
+                    "pictures": list(each.pictures),
+                    "present_rule": by_present_rule(each.plain, self.claim),
+                    **each.plain,
+                }
                 for each in self.verdicts
             ],
         }
 
     @property
     def command(self) -> str:
-        """The command that decides the claim anew."""
+        """The command that decides the claim again."""
         return f"separatrix run {self.study} --scale full"
 
     def __str__(self) -> str:
@@ -94,7 +100,7 @@ class Explanation:
                 _entry("decided at", _level(self.claim)),
             ]
         for verdict in self.verdicts:
-            parts += _told(verdict)
+            parts += _told(verdict, self.claim)
         if not self.verdicts:
             parts.append(_entry("verdict", "no run here has one yet"))
         parts.append(_entry("run again", self.command))
@@ -118,17 +124,33 @@ def explain(
 
     Raises:
         UnknownNameError: There is no such claim; the sentence suggests the nearest ids.
+        SeparatrixError: There was such a claim in an earlier epoch of the evidence.
 
     >>> explain("malach.lemma6.exact", evidence="no-such-folder").study
     'pattern-readout'
     """
-    study, found = find_claim(claim)
+    try:
+        study, found = find_claim(claim)
+    except UnknownNameError:
+        _refuse_earlier(claim, Path(evidence))
+        raise
     runs = [Path(folder)] if folder is not None else _newest(Path("results"), found.id)
     kept = [path.parent for path in sorted(Path(evidence).glob("*/claims.json"))]
     verdicts = [
         verdict for run in (*runs, *kept) for verdict in _verdicts(run, found.id, study.name)
     ]
     return Explanation(found, study.name, tuple(verdicts))
+
+
+def _refuse_earlier(claim: str, evidence: Path) -> None:
+    """Say so where an id is that of a claim of an earlier epoch."""
+    for finding in reversed(earlier_findings(evidence)):
+        if finding["id"] == claim:
+            raise SeparatrixError(
+                f"`{claim}` was a claim of epoch {finding['epoch']}, {finding['verdict']} then; "
+                f"{evidence / 'history' / 'README.md'} says what changed, and "
+                "`separatrix list --claims` names the claims of today"
+            )
 
 
 def _verdicts(folder: Path, claim: str, study: str) -> Iterable[RunVerdict]:
@@ -150,13 +172,14 @@ def _newest(results: Path, claim: str) -> list[Path]:
     return []
 
 
-def _told(verdict: RunVerdict) -> list[str]:
+def _told(verdict: RunVerdict, claim: Claim) -> list[str]:
     plain = verdict.plain
+    earlier = "" if by_present_rule(plain, claim) else ", by an earlier rule"
     head = f"{plain['verdict']}: {plain.get('reason') or 'no reason is given'}"
     about = ", ".join(
         str(part) for part in (plain.get("scale"), f"seed {plain.get('seed')}") if part
     )
-    lines = [_entry("verdict", f"{head} ({verdict.where}, {about})")]
+    lines = [_entry("verdict", f"{head} ({verdict.where}, {about}{earlier})")]
     if plain.get("outside"):
         lines.append(_entry("", f"outside the conditions: {plain['outside']}"))
     if plain.get("settle"):

@@ -148,7 +148,7 @@ def claims_table(claims: Iterable[dict[str, Any]]) -> str:
         r"\begin{longtable}{p{0.15\linewidth}p{0.32\linewidth}lp{0.25\linewidth}}",
         r"\toprule",
         r"Paper & Claim & Verdict & "
-        r"\raggedright Effect [95\,\% interval unless stated otherwise] \tabularnewline",
+        r"\raggedright Effect [interval shown at 95\,\% unless stated otherwise] \tabularnewline",
         r"\midrule",
         r"\endhead",
     ]

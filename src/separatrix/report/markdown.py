@@ -47,7 +47,7 @@ def markdown_page(report: Report) -> str:
     lines = ["# Separatrix", "", lead_of(report), "", counts, "", "## Claims", ""]
     if report.claims:
         lines += _table(
-            ("Paper", "Claim", "Verdict", "Effect [interval]", "Evidence"),
+            ("Paper", "Claim", "Verdict", "Effect [95 % interval]", "Evidence"),
             (
                 (
                     plain(claim.paper_name),
@@ -60,6 +60,7 @@ def markdown_page(report: Report) -> str:
                 for claim in report.claims
             ),
         )
+        lines += [f"Verdicts are {plain(report.levels)}, unless the evidence says otherwise.", ""]
         lines += [
             f"- **{plain(name)}**: {plain(citation)}"
             for _, name, citation in report.papers
@@ -149,6 +150,10 @@ def _claims(claims: Iterable[ClaimView]) -> list[str]:
         lines += ["", plain(claim.statement) + citation]
         lines += ["", f"Why: {plain(claim.reason)}"] if claim.reason else []
         lines += ["", plain(claim.place)] if claim.outside else []
+        lines += ["", f"To settle it: {plain(claim.settle)}"] if claim.settle else []
+        if claim.rule:
+            level = f" (decided at {plain(claim.decided)})" if claim.decided else ""
+            lines += ["", f"Rule{level}: {plain(claim.rule)}"]
         if claim.evidence:
             lines += [
                 "",

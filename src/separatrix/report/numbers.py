@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 NOTHING = "—"
@@ -193,3 +194,36 @@ def _grouped(text: str) -> str:
 
 def _signed(text: str, value: float) -> str:
     return f"−{text}" if value < 0 else text
+
+
+def decided_at(claim: dict[str, Any]) -> str:
+    """The level at which a claim was decided, as a text; empty where chance does not enter.
+
+    >>> decided_at({"kind": "comparison", "level": 0.99583})
+    '99.6 %'
+    >>> decided_at({"kind": "identity", "level": 0.99583})
+    ''
+    """
+    level = claim.get("level")
+    if claim.get("kind") in ("certificate", "identity") or not isinstance(level, int | float):
+        return ""
+    return f"{100 * level:.3g} %" if level < 0.9995 else f"{100 * level:.5g} %"
+
+
+def levels_in_words(claims: Iterable[dict[str, Any]]) -> str:
+    """The levels that decided the claims of each owner, and the level that is shown.
+
+    >>> levels_in_words([{"paper": "liang", "kind": "trend", "level": 0.99583}])
+    'decided at 99.6 % (liang), so that the chance of any wrong verdict per owner is at most 5 %; intervals are shown at 95 %'
+    """
+    levels: dict[str, str] = {}
+    for claim in claims:
+        if text := decided_at(claim):
+            levels.setdefault(claim["paper"], text)
+    if not levels:
+        return "decided and shown at 95 %"
+    owners = ", ".join(f"{text} ({paper})" for paper, text in levels.items())
+    return (
+        f"decided at {owners}, so that the chance of any wrong verdict per owner is at most 5 %; "
+        "intervals are shown at 95 %"
+    )

@@ -25,6 +25,10 @@ _CLAIM_TEXTS = (
     "study",
     "scale",
     "command",
+    "kind",
+    "rule",
+    "formula",
+    "settle",
 )
 
 
@@ -163,6 +167,7 @@ def _check_claim(claim: Any, where: str) -> None:
     for key in _CLAIM_TEXTS:
         if claim.get(key) is not None:
             _need(claim, key, str, where)
+    _check_numbers([claim.get("level"), claim.get("effort")], "level", where)
     for evidence in _need(claim, "evidence", list, where):
         _need(evidence, "name", str, where)
         keys = ("estimate", "low", "high", "count", "level", "reference")

@@ -1,9 +1,8 @@
-"""Replication: the same studies on several seeds, verdicts from kept rows, and epochs of evidence.
+"""Replication: the same studies on several seeds, and verdicts from kept rows.
 
 A verdict that counts is unanimous over seeds that were written down before; otherwise the claim is
 undecided, and says how many seeds agree. Verdicts can be recomputed from the rows of kept trials
-without training anything. A change of rule or recipe opens a new epoch: the verdicts of the epoch
-before stay in a history.
+without training anything.
 """
 
 import collections
@@ -21,7 +20,7 @@ from separatrix.engine import Lab, Sweep
 from separatrix.engine.manifest import read_manifest
 from separatrix.engine.store.table import Table
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.files import explain_os_errors, read_json, write_bytes, write_json
+from separatrix.files import explain_os_errors, read_json, write_json
 from separatrix.studies.claims import Finding
 from separatrix.studies.runner import Job, jobs, run_jobs
 
@@ -29,17 +28,31 @@ ROWS = ("ledger", "calculations", "separatrix.json")  # what verdicts can be rec
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from a list such as 101,102,103.
+    """Seeds from a list such as 101,102,103, or from a file with such a list.
+
+    Args:
+        text: the list, or the path of a file such as `evidence/seeds`; lines of the file that
+            start with # are comments.
 
     >>> read_seeds("101,102,103")
     (101, 102, 103)
     """
+    numbers = text
+    if not re.search(r"^[\d,\s-]*$", text) and Path(text).is_file():
+        with explain_os_errors(f"read {text}"):
+            lines = Path(text).read_text(encoding="utf-8").splitlines()
+        numbers = " ".join(line for line in lines if not line.lstrip().startswith("#"))
     try:
-        seeds = tuple(int(part) for part in re.split(r"[,\s]+", text.strip()) if part)
+        seeds = tuple(int(part) for part in re.split(r"[,\s]+", numbers.strip()) if part)
     except ValueError:
         seeds = ()
     if not seeds or len(set(seeds)) < len(seeds) or not all(0 <= s <= 10**6 for s in seeds):
-        raise ParameterError("a replication", "seeds", "different integers such as 101,102", text)
+        raise ParameterError(
+            "a replication",
+            "seeds",
+            "different integers such as 101,102 or a file of them",
+            text,
+        )
     return seeds
 
 
@@ -257,7 +270,7 @@ def recompute(folder: Path) -> Recomputed:
     before: dict[str, str] = {}
     for run in runs:
         settings = read_manifest(run)[0]["settings"]
-        kept = read_json(run / "claims.json") or []
+        kept = kept_claims(run / "claims.json")
         before |= {claim["id"]: claim["verdict"] for claim in kept}
         names = list(dict.fromkeys(claim["study"] for claim in kept))
         scale, seed = settings["scale"], settings["seed"]
@@ -273,6 +286,25 @@ def recompute(folder: Path) -> Recomputed:
     claims = [claim for seeds in by_study.values() for claim in pool_claims(seeds)]
     changed = [c["id"] for c in claims if before.get(c["id"], c["verdict"]) != c["verdict"]]
     return Recomputed(claims, tuple(changed), missing)
+
+
+def kept_claims(file: Path) -> list[dict[str, Any]]:
+    """The entries of a kept claims.json.
+
+    Raises:
+        SeparatrixError: the file is not the claims.json of a run.
+    """
+    claims = read_json(file)
+    keys = ("id", "verdict", "study")
+    if not isinstance(claims, list) or not all(
+        isinstance(claim, dict) and all(isinstance(claim.get(key), str) for key in keys)
+        for claim in claims
+    ):
+        raise SeparatrixError(
+            f"{file} is not the claims.json of a run: it must be a list of claims, each with an "
+            "id, a verdict and a study"
+        )
+    return claims
 
 
 def kept_runs(folder: Path) -> list[Path]:
@@ -305,44 +337,3 @@ def _from_rows(run: Path, job: Job, scale: str, seed: int) -> tuple[list[dict[st
                     for claim in job.study.claims
                 ]
                 return findings, str(error)
-
-
-def archive_epoch(evidence: Path, epoch: str, why: str) -> list[Path]:
-    """Close an epoch: keep its verdicts in the history, before a changed rule or recipe is run.
-
-    Args:
-        evidence: the folder of kept runs.
-        epoch: the name of the epoch that ends, such as 2026-11.
-        why: what changes after it, and why.
-
-    Returns:
-        The files that were written: the claims.json of each study, and the page of the history.
-
-    Raises:
-        SeparatrixError: the epoch is in the history already, or there is nothing to keep.
-    """
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", epoch):
-        raise ParameterError("an epoch", "name", "small letters, digits, dots and hyphens", epoch)
-    if not why.strip():
-        raise ParameterError("an epoch", "why", "a text that says what changes and why", why)
-    target = evidence / "history" / epoch
-    if target.exists():
-        raise SeparatrixError(f"the epoch `{epoch}` is in {target} already; give another name")
-    files = [
-        path for path in sorted(evidence.glob("*/claims.json")) if path.parent.name != "history"
-    ]
-    if not files:
-        raise SeparatrixError(f"{evidence} holds no claims.json to keep")
-    written = []
-    with explain_os_errors(f"write {target}"):
-        target.mkdir(parents=True)
-        for file in files:
-            kept = target / f"{file.parent.name}.json"
-            shutil.copy2(file, kept)
-            written.append(kept)
-        page = evidence / "history" / "README.md"
-        head = (
-            "# Epochs\n" if not page.exists() else page.read_text(encoding="utf-8").rstrip() + "\n"
-        )
-        write_bytes(page, f"{head}\n## {epoch}\n\n{why.strip()}\n")
-    return [*written, page]

@@ -68,7 +68,7 @@ def test_that_a_symmetry_is_broken_can_be_refuted_and_left_open(pair, claim):
 
 
 def test_without_draws_nothing_is_measured():
-    gaps = {pair: dict.fromkeys(GROUPS, []) for pair in PAIRS}
+    gaps = {pair: {group: [] for group in GROUPS} for pair in PAIRS}
     assert set(verdicts(gaps).values()) == {"not measured"}
 
 
