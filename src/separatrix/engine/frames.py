@@ -211,7 +211,9 @@ def _rounded(trial: Trial, rounding: Rounding) -> Trial:
     # ones of a longer input: on a 2-D input, around an edge, or through views of all positions.
     net = trial.network
     own = net.border == "wrap" or isinstance(net.field, Views) or len(trial.task.shape) != 2
-    fixed = rounding.sizes <= 1 or net.start is not None or own
+    # Noise on the gradient would train the units that padding adds.
+    noisy = trial.learner.gradient_noise is not None
+    fixed = rounding.sizes <= 1 or net.start is not None or own or noisy
     task, network = (
         (trial.task, trial.network) if fixed else (grow(trial.task), grow(trial.network))
     )

@@ -297,7 +297,8 @@ def run_trial(
         if (recall := find_probe(name).recall) is not None
     }
     times = measure.schedule(learner.steps)
-    run = descend(learner, network, layout, start, rows_at, measured, times, memory)
+    noise_key = None if learner.gradient_noise is None else named(model, "gradient noise")
+    run = descend(learner, network, layout, start, rows_at, measured, times, memory, noise_key)
     return _row_of(run, with_edge="sharpness" in measure.names and learner.edge_rate is not None)
 
 

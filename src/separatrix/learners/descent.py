@@ -17,6 +17,7 @@ from separatrix.learners.learner import Learner, network_at
 from separatrix.learners.losses import LOSSES
 from separatrix.learners.stopping import Status, Stop, edge_step
 from separatrix.networks import Layout, Network, Params, Patches
+from separatrix.streams import draw, normal, numbered
 
 
 class Rows(NamedTuple):
@@ -58,6 +59,7 @@ class Training(NamedTuple):
     measure: Callable[..., Any]
     optimizer: optax.GradientTransformation
     round_steps: int  # steps per round of the inner loop
+    noise_key: Any = None  # of the noise on gradients, for a learner that has some
 
 
 class Carry(NamedTuple):
@@ -131,6 +133,7 @@ def descend(
     measure: Callable[..., Any],
     times: Any,
     memory: Any = None,
+    noise_key: Any = None,
 ) -> Run:
     """Train a network in one compiled loop; nothing returns to Python before the trial has ended.
 
@@ -145,13 +148,16 @@ def descend(
             and the memory for its next call.
         times: the steps at which to measure, ascending, the first being 0.
         memory: what the first measurement remembers, or None.
+        noise_key: the random key of the noise on gradients; only a learner with `gradient_noise`
+            needs one.
 
     Returns:
         The final parameters, how the run ended, and the measurements. Traces have one entry per
         time; those after the end are NaN, and their step is -1.
 
     Raises:
-        SeparatrixError: the network has none of the parts that the learner trains.
+        SeparatrixError: the network has none of the parts that the learner trains, or noise on
+            gradients has no key.
 
     >>> import jax.numpy as jnp
     >>> from separatrix.networks import FCN, Params
@@ -172,6 +178,8 @@ def descend(
         raise SeparatrixError(
             f"nothing to train: the network has none of the parts {', '.join(learner.train)}"
         )
+    if learner.gradient_noise is not None and noise_key is None:
+        raise SeparatrixError("a learner with `gradient_noise` needs a `noise_key` to descend")
     optimizer = learner.transformation()
     training = Training(
         learner=learner,
@@ -182,6 +190,7 @@ def descend(
         measure=measure,
         optimizer=optimizer,
         round_steps=_common_divisor(times),
+        noise_key=noise_key,
     )
     times = jnp.asarray(times, jnp.int32)
     bounds = jnp.stack([jnp.concatenate([times[:1] * 0, times[:-1]]), times], 1)
@@ -285,7 +294,7 @@ def _advance(training: Training, step: Any, state: Any) -> Any:
     """One step: gradient, update, shrinking, projection."""
     learner = training.learner
     moving, optimizer_state = state
-    gradient = jax.grad(functools.partial(_loss, training))(moving, step)
+    gradient = _answer(training, step, jax.grad(functools.partial(_loss, training))(moving, step))
     updates, optimizer_state = training.optimizer.update(gradient, optimizer_state, moving)
     stepped: Any = optax.apply_updates(moving, updates)
     moved = training.start._replace(**stepped)
@@ -294,6 +303,23 @@ def _advance(training: Training, step: Any, state: Any) -> Any:
             moved = shrink(moved, learner.rate(step, learner.steps) * learner.sparsity)
         moved = project(moved, learner.projection)
     return {part: getattr(moved, part) for part in moving}, optimizer_state
+
+
+def _answer(training: Training, step: Any, gradient: Any) -> Any:
+    """The gradient as the learner's oracle gives it: rounded, and with noise."""
+    learner = training.learner
+    if learner.gradient_precision != "float32":
+        kind = jnp.dtype(learner.gradient_precision)
+        gradient = jax.tree.map(lambda part: part.astype(kind).astype(part.dtype), gradient)
+    if learner.gradient_noise is None:
+        return gradient
+    key = numbered(training.noise_key, step)
+    leaves, tree = jax.tree.flatten(gradient)
+    noisy = [
+        leaf + learner.gradient_noise * draw(normal, numbered(key, place), leaf.shape)
+        for place, leaf in enumerate(leaves)
+    ]
+    return jax.tree.unflatten(tree, noisy)
 
 
 def _loss(training: Training, moving: dict[str, Any], step: Any) -> Float[Array, ""]:

@@ -43,6 +43,10 @@ class Learner(Spec):
             on how many steps that happened. None clips nothing.
         sparsity: λ of an ℓ1 penalty on hidden weights, by its proximal step: after each step,
             weights shrink towards 0 by rate·λ, and stay there once they reach it.
+        gradient_noise: the standard deviation of independent normal noise that is added to every
+            entry of every gradient, as an oracle of that tolerance would; None adds none.
+        gradient_precision: the number format to which gradients are rounded before the optimizer
+            sees them.
 
     Raises:
         ParameterError: fields that contradict each other, or an optimizer that optax does not have.
@@ -65,6 +69,8 @@ class Learner(Spec):
     stop: Stop = Stop()
     clip: float | None = value(low=0, open_low=True, default=None)
     sparsity: float | None = value(low=0, default=None)
+    gradient_noise: float | None = value(low=0, default=None)
+    gradient_precision: str = choice("float32", "bfloat16", default="float32")
 
     def check(self) -> None:
         if self.oracle == "online" and self.batch < 1:

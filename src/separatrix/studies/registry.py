@@ -20,6 +20,7 @@ PLACES = {
     "equivariance": "equivariance.study:Equivariance",
     "pattern-readout": "pattern_readout.study:PatternReadout",
     "patterns": "patterns.study:Patterns",
+    "pattern-width": "pattern_width.study:PatternWidth",
     "digits": "digits.study:DigitsStudy",
     "cifar": "cifar.study:CifarStudy",
     "dial": "dial.study:DialStudy",

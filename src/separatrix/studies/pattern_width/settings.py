@@ -1,0 +1,77 @@
+"""The settings of the study `pattern-width` at its three scales."""
+
+from separatrix.errors import ParameterError
+from separatrix.studies.settings import Settings, at_scales, setting
+
+LARGEST_WIDTH = 65536  # random arrays have at most 2^16 entries along an axis
+
+
+class PatternWidthSettings(Settings, of="pattern-width"):
+    """What the study varies: the bits n (with k = ⌈log2 n⌉), the width q, and the gradient.
+
+    A run leaves chance when its risk falls to `left` within `steps` steps. Every network has the
+    same `rates`; the rate of a cell is chosen on `tuning_seeds` seeds of its own. `noises` are the
+    standard deviations of noise on every entry of the gradient, tried with `bfloat16` gradients
+    beside them at the width `noisy_width`.
+
+    >>> PatternWidthSettings(widths=(64, 8))
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `widths` of pattern-width must be ascending, got (64, 8)
+    """
+
+    sizes: tuple[int, ...] = setting(default=(16, 32), low=4, high=4096)
+    widths: tuple[int, ...] = setting(default=(4, 64), low=1, high=LARGEST_WIDTH)
+    steps: int = setting(default=200, low=1)
+    left: float = setting(default=0.4, low=0, high=0.5, open_low=True)
+    rates: tuple[float, ...] = setting(default=(0.03,), low=0, open_low=True)
+    seeds: int = setting(default=6, low=2)
+    tuning_seeds: int = setting(default=1, low=1)
+    batch: int = setting(default=64, low=1)
+    test: int = setting(default=512, low=1)
+    times: int = setting(default=12, low=1)
+    noises: tuple[float, ...] = setting(default=(0.03,), low=0, open_low=True)
+    noisy_width: int = setting(default=64, low=1, high=LARGEST_WIDTH)
+    noisy_sizes: tuple[int, ...] = setting(default=(16,), low=4, high=4096)
+    draws: int = setting(default=4, low=2)
+    seed: int = 0
+
+    def check(self) -> None:
+        for name in ("sizes", "widths", "noisy_sizes"):
+            numbers = getattr(self, name)
+            if list(numbers) != sorted(set(numbers)):
+                raise ParameterError(self.owner, name, "ascending", numbers)
+        if not self.rates:
+            raise ParameterError(self.owner, "rates", "at least one rate", self.rates)
+
+
+SCALES = at_scales(
+    PatternWidthSettings(),
+    laptop={
+        "sizes": (8, 16, 24, 32, 48),
+        "widths": (1, 4, 16, 64, 256, 1024),
+        "steps": 1000,
+        "rates": (0.003, 0.01, 0.03),
+        "seeds": 8,
+        "tuning_seeds": 2,
+        "batch": 128,
+        "noises": (0.01, 0.1),
+        "noisy_width": 64,
+        "noisy_sizes": (16, 32),
+        "times": 20,
+    },
+    full={
+        "sizes": (16, 24, 32, 48, 64, 96),
+        "widths": (1, 4, 16, 64, 256, 1024, 4096),
+        "steps": 3000,
+        "rates": (0.001, 0.003, 0.01, 0.03),
+        "seeds": 12,
+        "tuning_seeds": 3,
+        "batch": 128,
+        "test": 2048,
+        "noises": (0.003, 0.01, 0.03, 0.1),
+        "noisy_width": 256,
+        "noisy_sizes": (16, 32, 64),
+        "times": 24,
+        "draws": 16,
+    },
+)

@@ -1,0 +1,85 @@
+"""The verdicts of the study `pattern-width`, from made-up phase diagrams."""
+
+import math
+
+import pytest
+
+from separatrix.inference.intervals import wilson
+from separatrix.studies.pattern_width.settings import PatternWidthSettings
+from separatrix.studies.pattern_width.trials import WidthCell, WidthResult, gradients_of
+from separatrix.studies.pattern_width.verdicts import ShareDifference, findings
+
+S = PatternWidthSettings(
+    sizes=(16, 24, 32, 48, 64, 96),
+    widths=tuple(4**p for p in range(11) if 4**p <= 65536),
+    noisy_sizes=(64,),
+    noisy_width=256,
+    noises=(0.1,),
+)
+SEEDS = 40
+
+
+def subsets(n):
+    k = math.ceil(math.log2(n))
+    return math.comb(n - 1, k - 1) / n
+
+
+def diagram(boundaries, noisy=(40, 0)):
+    """Seeds leave chance with a probability that rises with width about each boundary."""
+    cells = {}
+    for name, boundary in boundaries.items():
+        for n in S.sizes:
+            for q in S.widths:
+                share = 1 / (1 + (boundary(n) / q) ** 3)
+                cells[WidthCell(name, n, q)] = WidthResult(0.01, round(SEEDS * share), SEEDS)
+    for name, left in zip(("CNN", "FCN"), noisy):
+        for gradient in gradients_of(S):
+            cells[WidthCell(name, 64, 256, gradient)] = WidthResult(0.01, left, SEEDS)
+    return cells
+
+
+def verdicts(cells):
+    return {each.claim.id.split(".")[-1]: each for each in findings(S, cells)}
+
+
+POLYNOMIAL = {"CNN": lambda n: n / 16, "LCN": lambda n: n / 16}
+
+
+def test_the_papers_picture_is_supported():
+    found = verdicts(diagram(POLYNOMIAL | {"FCN": lambda n: n * subsets(n) / 100}))
+    assert {name: each.verdict for name, each in found.items()} == {
+        "fcn-superpolynomial": "supported",
+        "cnn-polynomial": "supported",
+        "lcn-polynomial": "supported",
+        "cnn-ahead": "supported",
+        "noise": "supported",
+    }
+    assert found["fcn-superpolynomial"].conditions_met is False
+
+
+def test_a_narrow_network_that_learns_refutes_nothing_outside_the_conditions():
+    found = verdicts(diagram({"FCN": lambda n: n / 4, "CNN": lambda n: 16 * n}))
+    assert found["fcn-superpolynomial"].verdict == "undecided"
+    assert "outside the paper's conditions" in found["fcn-superpolynomial"].reason
+    assert found["cnn-ahead"].verdict == "refuted"
+
+
+def test_equal_shares_leave_the_noise_undecided_and_opposite_ones_refute_it():
+    same = POLYNOMIAL | {"FCN": lambda n: n}
+    assert verdicts(diagram(same, noisy=(20, 20)))["noise"].verdict == "undecided"
+    assert verdicts(diagram(same, noisy=(0, 40)))["noise"].verdict == "refuted"
+
+
+def test_where_no_width_suffices_nothing_is_decided():
+    far = verdicts(diagram({name: lambda n: 1e9 for name in ("CNN", "LCN", "FCN")}))
+    assert far["cnn-ahead"].verdict == "undecided"
+    assert far["cnn-polynomial"].verdict == "not measured"
+
+
+@pytest.mark.parametrize(
+    "first, second", [((12, 12), (0, 12)), ((5, 20), (5, 20)), ((0, 9), (9, 9))]
+)
+def test_newcombes_interval_lies_between_the_extremes(first, second):
+    interval = ShareDifference(first, second).interval(0.95)
+    a, b = wilson(*first), wilson(*second)
+    assert a.low - b.high <= interval.low <= interval.estimate <= interval.high <= a.high - b.low
