@@ -65,13 +65,16 @@ def torch_rate(
 
 
 def trials_of(settings: Any, kind: str, dimension: int) -> list[Any]:
-    """The study's own trials of one network and dimension, with nothing measured on the way."""
+    """The study's own trials of one network and dimension with m = 10, with nothing measured on the
+    way.
+    """
     import separatrix as sx
     from separatrix.studies.stability.trials import cells
 
     out = []
     for key, sweep in cells(settings).items():
-        if (key.network, key.number) == (kind, dimension):
+        sizes = key.network, key.number, key.patch in (0, 10), key.variant
+        if sizes == (kind, dimension, True, ""):
             out += [t.replace(measure=sx.Measure(probes=(), test=1)) for t in sweep]
     return out
 
@@ -188,7 +191,7 @@ def main() -> None:
                 torch_rate(
                     kind,
                     dimension,
-                    settings.sphere.patch,
+                    10,
                     settings.sphere.width,
                     rows,
                     max(300, given.steps // 10),

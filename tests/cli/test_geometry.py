@@ -39,7 +39,7 @@ def test_the_command_reads_arrays_folders_and_embedded_photographs(tmp_path):
     first, second = (json.loads(answer.stdout)["schemes"] for answer in answers)
     assert first == second
     assert first[0]["dimensions"] == 48
-    assert first[0]["area"][1] <= first[0]["area"][0] <= first[0]["area"][2]
+    assert first[0]["projected"][1] <= first[0]["projected"][0] <= first[0]["projected"][2]
     assert read_images(str(tmp_path / "folder"), 16)[0].shape == (12, 16, 16, 3)
     assert np.allclose(read_images(str(tmp_path / "folder"), 16)[0] * 255, images, atol=1e-3)
     done = CliRunner().invoke(
@@ -47,8 +47,9 @@ def test_the_command_reads_arrays_folders_and_embedded_photographs(tmp_path):
     )
     assert done.exit_code == 0
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        "area.png",
         "elbow.png",
         "patches.png",
+        "projected.png",
+        "whitened.png",
     ]
     assert "upper bound" in done.stdout

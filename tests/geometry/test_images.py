@@ -7,9 +7,9 @@ from separatrix.errors import SeparatrixError
 from separatrix.geometry import (
     cut_patches,
     places,
+    projected_depth,
     read_images,
     survey,
-    tukey_depth,
 )
 
 
@@ -41,8 +41,8 @@ from separatrix.geometry import (
         ),
         (lambda p: survey(np.zeros((3, 8, 8, 1))), "needs at least 4 images, got 3"),
         (
-            lambda p: tukey_depth(np.zeros((1, 3))),
-            r"the `points` of tukey_depth must be at least two points, as rows, got \(1, 3\)",
+            lambda p: projected_depth(np.zeros((1, 3))),
+            r"the `points` of projected_depth must be at least two points, as rows, got \(1, 3\)",
         ),
     ],
 )

@@ -9,8 +9,10 @@ from separatrix.geometry import (
     elbow,
     exact_depth,
     explained,
+    projected_depth,
     survey,
-    tukey_depth,
+    whiten,
+    whitened_depth,
 )
 
 
@@ -50,23 +52,38 @@ def test_random_directions_are_biased_upwards_and_refinement_and_more_directions
     rng = np.random.default_rng(1)
     plane = rng.standard_normal((80, 2))
     exact = exact_depth(plane)
-    few, many = tukey_depth(plane, 5), tukey_depth(plane, 2000)
-    refined = tukey_depth(plane, 20, refine=40)
+    few, many = projected_depth(plane, 5), projected_depth(plane, 2000)
+    refined = projected_depth(plane, 20, refine=40)
     for found in (few, many, refined):
         assert np.all(found >= exact - 1e-12)
     assert np.allclose(
         many, exact, atol=1 / 80 + 1e-12
     )  # 2000 directions in the plane: off by one point at most
     assert np.mean(few - exact) > np.mean(many - exact)
-    assert np.mean(refined - exact) < np.mean(tukey_depth(plane, 20) - exact)
+    assert np.mean(refined - exact) < np.mean(projected_depth(plane, 20) - exact)
     line = rng.standard_normal((50, 1))
     assert np.array_equal(
-        tukey_depth(line, 3), exact_depth(line)
+        projected_depth(line, 3), exact_depth(line)
     )  # one dimension has two directions only
     twins = np.repeat(line, 2, axis=0)
     assert np.allclose(
-        tukey_depth(twins, 3), np.repeat(exact_depth(line), 2)
+        projected_depth(twins, 3), np.repeat(exact_depth(line), 2)
     )  # ties count in both half-spaces
+
+
+def test_the_projected_depth_measures_anisotropy_and_the_whitened_one_does_not():
+    # Depth is affine-invariant: both clouds have the same. Over 200 random directions of 48
+    # dimensions four strong axes look deep, and whitening removes that.
+    rng = np.random.default_rng(4)
+    even = rng.standard_normal((600, 48))
+    strong = even * np.where(np.arange(48) < 4, 10.0, 0.1)
+    flat, steep = (depth_area(projected_depth(points, 200)) for points in (even, strong))
+    assert steep > 5 * flat
+    white, other = (depth_area(whitened_depth(points, 200)) for points in (even, strong))
+    # The same points in turned axes, so other directions; their draw moves the area by a tenth.
+    assert white == pytest.approx(other, rel=0.3)
+    assert np.allclose(np.cov(whiten(strong).T, bias=True), np.eye(48), atol=1e-8)
+    assert whitened_depth(np.ones((5, 3)), 10).tolist() == [1.0] * 5
 
 
 def test_the_depth_area_is_the_integral():
@@ -85,7 +102,7 @@ def test_the_depth_of_a_symmetric_law_is_known():
 
     mean = quad(lambda r: norm.cdf(-r) * r * np.exp(-(r**2) / 2), 0, 20)[0]
     points = np.random.default_rng(2).standard_normal((2000, 2))
-    assert depth_area(tukey_depth(points, 300)) == pytest.approx(
+    assert depth_area(projected_depth(points, 300)) == pytest.approx(
         mean, abs=5 * 0.13 / np.sqrt(2000) + 0.005
     )
 

@@ -40,7 +40,7 @@ def geometry(
     most: Annotated[int, typer.Option("--images", help="Use at most this many images.")] = 4000,
     json: Json = False,
 ) -> None:
-    """Measure the dimension (PCA elbow at 90 %) and the Tukey depth of the patches of images."""
+    """Measure the dimension (PCA elbow at 90 %) and the depth of the patches of images."""
     from separatrix.cli.output import plain_table, print_json, terminal
 
     result = measure(images, schemes, side, points, directions, seeds, most)
@@ -54,12 +54,12 @@ def geometry(
         f"{result['images']} images, {result['what']}; patches of {side} x {side} pixels; "
         f"95 % intervals over {seeds} seeds"
     )
-    columns = ("scheme", "dims", "points", "PCA elbow (90 %)", "depth area")
+    columns = ("scheme", "dims", "points", "PCA elbow (90 %)", "projected depth", "whitened")
     table = plain_table(*columns, right=("dims", "points"))
     for row in result["schemes"]:
         intervals = [
             f"{estimate:.4g} [{low:.4g}, {high:.4g}]"
-            for estimate, low, high in (row["elbow"], row["area"])
+            for estimate, low, high in (row["elbow"], row["projected"], row["whitened"])
         ]
         table.add_row(row["scheme"], str(row["dimensions"]), str(row["points"]), *intervals)
     terminal().print(table, markup=False)
@@ -102,14 +102,20 @@ def measure(
             "points": geometry.points,
             "directions": geometry.directions,
         }
-        for name, values in (("elbow", geometry.elbows), ("area", geometry.areas)):
+        measured = {
+            "elbow": geometry.elbows,
+            "projected": geometry.projected,
+            "whitened": geometry.whitened,
+        }
+        for name, values in measured.items():
             mean = mean_interval(values)
             row[name] = [round(number, 6) for number in (mean.estimate, mean.low, mean.high)]
         rows.append(row)
     note = (
-        f"The depth is the minimum over {directions} random directions. It is an upper bound of "
-        "the true depth and falls as directions are added: compare areas only at equal numbers of "
-        "points and directions."
+        f"Depths are minima over {directions} random directions, given as areas under the depth "
+        "curve. They are upper bounds of the half-space depth and fall as directions are added: "
+        "compare them only at equal numbers of points and directions. The projected depth mostly "
+        "shows how unequal the axes are; the whitened one has equal axes."
     )
     return {
         "what": what,
@@ -124,13 +130,13 @@ def measure(
 def write_figures(
     result: dict[str, Any], images: str, folder: Path, side: int, most: int
 ) -> list[Path]:
-    """Write two figures and a picture of example patches.
+    """Write three figures and a picture of example patches.
 
     >>> import tempfile
     >>> result = measure("embedded", "conv", points=20, directions=5, seeds=2, most=50)
     >>> files = write_figures(result, "embedded", Path(tempfile.mkdtemp()), 4, 50)
     >>> [file.name for file in files]
-    ['elbow.png', 'area.png', 'patches.png']
+    ['elbow.png', 'projected.png', 'whitened.png', 'patches.png']
     """
     from separatrix.files import explain_os_errors
     from separatrix.geometry import read_images
@@ -142,7 +148,8 @@ def write_figures(
     names = tuple(row["scheme"] for row in result["schemes"])
     labels = {
         "elbow": "directions for 90 % of the variance",
-        "area": "area under the depth curve",
+        "projected": "area under the projected depth",
+        "whitened": "area under the whitened depth",
     }
     files = []
     for name, label in labels.items():

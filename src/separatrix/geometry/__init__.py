@@ -9,8 +9,10 @@ from separatrix.geometry.measures import (
     elbow,
     exact_depth,
     explained,
+    projected_depth,
     survey,
-    tukey_depth,
+    whiten,
+    whitened_depth,
 )
 from separatrix.geometry.schemes import SCHEMES, cut_patches, mosaic, places
 
@@ -24,7 +26,9 @@ __all__ = [
     "explained",
     "mosaic",
     "places",
+    "projected_depth",
     "read_images",
     "survey",
-    "tukey_depth",
+    "whiten",
+    "whitened_depth",
 ]

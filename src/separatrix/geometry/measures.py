@@ -1,10 +1,14 @@
-"""Measures of patch geometry: the PCA elbow, Tukey's half-space depth, and both for every scheme.
+"""Measures of patch geometry: the PCA elbow, and depths, for every scheme.
 
-The elbow is the number of principal directions that hold most of the variance. The depth of a point
-is the smallest share of all points in any half-space that contains it. The depth over finitely many
-directions is never below the true depth: it is biased upwards, more so in many dimensions and with
-few directions. Compare depths only at equal numbers of points and directions. In one and two
-dimensions `exact_depth` has no bias.
+The elbow is the number of principal directions that hold most of the variance. Tukey's half-space
+depth of a point is the smallest share of all points in any half-space that contains it. Over
+finitely many random directions it becomes the *projected depth*, which is never below the true
+depth and biased upwards, more so in many dimensions and with few directions: 1000 points of N(0, I)
+in 48 dimensions have a projected depth area of about .0025 with 500 directions, where the true one
+is 3e-9. Tukey's depth does not change with the axes' scales, the projected depth does: points with
+few strong axes look deep. `whitened_depth` measures what is left when all axes are equally strong.
+Compare depths only at equal numbers of points and directions. In one and two dimensions
+`exact_depth` has no bias.
 """
 
 import dataclasses
@@ -48,10 +52,10 @@ def elbow(points: Float[np.ndarray, "count span"], share: float = 0.9) -> int:
     return int(min(np.searchsorted(np.cumsum(shares), share - 1e-12) + 1, len(shares)))
 
 
-def tukey_depth(
+def projected_depth(
     points: Float[np.ndarray, "count span"], directions: int = 1000, seed: int = 0, refine: int = 0
 ) -> Float[np.ndarray, " count"]:
-    """The depth of every point over random directions, an upper bound of the true depth.
+    """The depth of every point over random directions, an upper bound of its half-space depth.
 
     Args:
         points: The points, one per row.
@@ -61,12 +65,14 @@ def tukey_depth(
             smaller steps and keep what lowers its depth; useful in small dimensions.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    >>> tukey_depth(square, directions=200).tolist()
+    >>> projected_depth(square, directions=200).tolist()
     [0.6, 0.2, 0.2, 0.2, 0.2]
     """
     if points.ndim != 2 or len(points) < 2:
-        raise ParameterError("tukey_depth", "points", "at least two points, as rows", points.shape)
-    check_integer("tukey_depth", "directions", directions, 1)
+        raise ParameterError(
+            "projected_depth", "points", "at least two points, as rows", points.shape
+        )
+    check_integer("projected_depth", "directions", directions, 1)
     count, span = points.shape
     rng = np.random.default_rng([seed, 3])
     best, which = np.full(count, count), np.zeros((count, span), points.dtype)
@@ -91,6 +97,41 @@ def tukey_depth(
         better = counts < best
         best[better], which[better] = counts[better], tried[better]
     return best / count
+
+
+def whiten(points: Float[np.ndarray, "count span"]) -> Float[np.ndarray, "count rank"]:
+    """Points in their principal axes, centred, with variance 1 along each; axes without variance
+    are left out.
+
+    >>> whiten(np.array([[3.0, 0.0, 1.0], [-3.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, -1.0, 1.0]])).shape
+    (4, 2)
+    """
+    if points.ndim != 2 or len(points) < 2:
+        raise ParameterError("whiten", "points", "at least two points, as rows", points.shape)
+    centred = (points - points.mean(0)).astype(np.float64)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = sizes > 1e-6 * max(float(sizes[0]), 1e-300)
+    return left[:, kept] * np.sqrt(len(points))
+
+
+def whitened_depth(
+    points: Float[np.ndarray, "count span"], directions: int = 1000, seed: int = 0
+) -> Float[np.ndarray, " count"]:
+    """The projected depth of the whitened points, which the scales of the axes do not change.
+
+    Args:
+        points: The points, one per row.
+        directions: The number of random directions.
+        seed: The seed of the directions.
+
+    >>> square = np.array([[0.0, 0.0], [1.0, 9.0], [1.0, -9.0], [-1.0, 9.0], [-1.0, -9.0]])
+    >>> whitened_depth(square, directions=200).tolist()
+    [0.6, 0.2, 0.2, 0.2, 0.2]
+    """
+    white = whiten(points)
+    if not white.shape[1]:
+        return np.ones(len(points))  # all points are equal
+    return projected_depth(white, directions, seed)
 
 
 def _half_space_counts(points: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -158,6 +199,8 @@ ENOUGH = 20_000  # patches for an elbow
 class SchemeGeometry:
     """Elbows and depth areas of one scheme, one number per seed, and how many points and directions
     they come from.
+
+    `projected` are areas of the projected depth, `whitened` of the whitened depth.
     """
 
     scheme: str
@@ -165,7 +208,8 @@ class SchemeGeometry:
     points: int
     directions: int
     elbows: tuple[int, ...]
-    areas: tuple[float, ...]
+    projected: tuple[float, ...]
+    whitened: tuple[float, ...]
 
 
 def survey(
@@ -176,7 +220,7 @@ def survey(
     directions: int = 500,
     seeds: Iterable[int] = range(5),
 ) -> list[SchemeGeometry]:
-    """Measure the elbow and the depth area of every scheme on the same images.
+    """Measure the elbow and the depth areas of every scheme on the same images.
 
     Every seed draws a new half of the images. All schemes get the same number of points (or as many
     as there are) and directions, because both bias the depth.
@@ -206,7 +250,7 @@ def survey(
     most = min(points, len(images) // 2)
     out = []
     for scheme in schemes:
-        elbows, areas, used = [], [], most
+        elbows, projected, whitened, used = [], [], [], most
         for seed in seeds:
             rng = np.random.default_rng([seed, 0])
             half = rng.choice(len(images), size=len(images) // 2, replace=False)
@@ -218,7 +262,9 @@ def survey(
             order = rng.permutation(len(patches))
             used = min(most, len(patches))
             elbows.append(elbow(patches[order[:ENOUGH]]))
-            areas.append(depth_area(tukey_depth(patches[order[:used]], directions, seed)))
+            some = patches[order[:used]]
+            projected.append(depth_area(projected_depth(some, directions, seed)))
+            whitened.append(depth_area(whitened_depth(some, directions, seed)))
         out.append(
             SchemeGeometry(
                 scheme,
@@ -226,7 +272,8 @@ def survey(
                 used,
                 directions,
                 tuple(elbows),
-                tuple(areas),
+                tuple(projected),
+                tuple(whitened),
             )
         )
     return out

@@ -101,11 +101,16 @@ class RepeatedPointTask(RegressionTask):
         teacher: `local`, `dense` or `none` (see `RegressionTask`).
         units: The number of hidden units of the teacher.
         gain: The size of the teacher's readout.
+        views: The number of random views that are written behind the copies, each a random subset
+            of `patch` of their coordinates in random order. Every seed has views of its own, so a
+            network over blocks sees other views with every seed.
 
     >>> import jax
     >>> x = RepeatedPointTask(copies=3, patch=4).sample(jax.random.key(0), 5).x[:, :, 0]
     >>> bool((x[:, :4] == x[:, 8:]).all())
     True
+    >>> RepeatedPointTask(copies=3, patch=4, views=2).sample(jax.random.key(0), 5).x.shape
+    (5, 20, 1)
     """
 
     copies: int = static(low=1)
@@ -114,13 +119,22 @@ class RepeatedPointTask(RegressionTask):
     teacher: str = choice(*TEACHERS, default="none")
     units: int = static(low=1, default=20)
     gain: float = value(low=0, default=1.0)
+    views: int = static(low=0, default=0)
 
     @property
     def length(self) -> int:
-        return self.copies * self.patch
+        return (self.copies + self.views) * self.patch
+
+    def directions(self, key: Key[Array, ""]) -> Float[Array, "axes patch"] | None:
+        # One row of random numbers per view: their order is the order of the view's coordinates.
+        return draw(uniform, key, (self.views, self.copies * self.patch)) if self.views else None
 
     def inputs(self, key: Key[Array, ""], rows: int, truth: Any) -> Float[Array, "rows length"]:
-        return jnp.tile(unit_rows(key, (rows, self.patch)), (1, self.copies))
+        copies = jnp.tile(unit_rows(key, (rows, self.patch)), (1, self.copies))
+        if not self.views:
+            return copies
+        places = jnp.argsort(truth.axes, axis=1)[:, : self.patch]
+        return jnp.concatenate([copies, copies[:, places].reshape(rows, -1)], axis=1)
 
 
 class VocabularyTask(RegressionTask):

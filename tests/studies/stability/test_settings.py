@@ -12,11 +12,20 @@ from separatrix.studies.stability.settings import StabilitySettings
     "changes, words",
     [
         ({"rate": "0"}, "the `rate` of stability must be a number > 0, got 0.0"),
+        ({"rate": "1.5"}, "training diverges at the rate 1.5: .* take a rate below 1"),
         (
-            {"patch": "30"},
-            r"the `patch` of stability.sphere must be an integer in \[1, 20\], got 30",
+            {"sphere.patches": "5,40"},
+            "the `patches` of stability.sphere must be at most 30, half of the largest dimension",
         ),
-        ({"samples": "0,5"}, "the `samples` of stability.sphere must be an integer >= 1, got 0"),
+        (
+            {"sphere.samples": "0,5"},
+            "the `samples` of stability.sphere must be an integer >= 1, got 0",
+        ),
+        (
+            {"sphere.samples": "50,5"},
+            "the `samples` of stability.sphere must be at least one number, in rising order",
+        ),
+        ({"sphere.unshared": "7"}, "the `unshared` of stability.sphere must be among `patches`"),
         ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),
     ],
 )
@@ -27,9 +36,8 @@ def test_bad_settings_are_one_sentence(changes, words):
 
 def test_outcomes_write_the_settings_of_parts_with_a_prefix():
     names = set(plain_settings(StabilitySettings()))
-    assert {"dimensions", "flat_steps", "mix_views", "word_rate", "image_side"} <= names
-    assert {"patch", "patch_images"} <= names  # of the sphere, and of the geometry
+    assert {"sphere_dimensions", "flat_steps", "mix_views", "word_rate", "image_side"} <= names
     study = find_study("stability")
-    written = study.settings("quick", 0, {"mix_steps": "7", "patch": "4", "patch_images": "9"})
-    dotted = {"mixing.steps": "7", "sphere.patch": "4", "geometry.images": "9"}
+    written = study.settings("quick", 0, {"mix_steps": "7", "patch_images": "9"})
+    dotted = {"mixing.steps": "7", "geometry.images": "9"}
     assert written == study.settings("quick", 0, dotted) != study.settings("quick", 0)

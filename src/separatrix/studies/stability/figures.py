@@ -78,15 +78,19 @@ def training_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     >>> training_figures(StabilitySettings(), {})
     ()
     """
-    dimension, samples = max(s.sphere.dimensions), max(s.sphere.samples)
+    part = s.sphere
+    dimension = max(part.dimensions)
+    fields, samples = part.patches_of(dimension), max(part.samples_of(dimension), default=0)
+    lines = {
+        f"shared, m = {m}": rows.get(StabilityCell("sphere", "CNN", dimension, samples, m), [])
+        for m in fields
+    }
+    full = rows.get(StabilityCell("sphere", "FCN", dimension, samples), [])
     out = curve(
         "sharpness",
         f"Sharpness on the sphere, d = {dimension}, n = {samples}",
         "sharpness λ",
-        {
-            name: rows.get(StabilityCell("sphere", name, dimension, samples), [])
-            for name in ("CNN", "FCN")
-        },
+        {**lines, "full": full},
         "sharpness",
         (Series.level("2/η", (0, s.sphere.steps), s.edge),),
     )
@@ -164,52 +168,6 @@ def _units_figure(runs: list[dict[str, Any]]) -> Figure:
         (scatter("before training", 0), scatter("after training", -1)),
         caption,
     )
-
-
-def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
-    """The gap against n and against d, with bands.
-
-    >>> gap_figures(StabilitySettings(), {})
-    ()
-    """
-
-    def line(label: str, cells: dict[int, StabilityCell]) -> Series | None:
-        gaps = {x: interval_of(rows.get(cell, []), "regression.gap") for x, cell in cells.items()}
-        known = any(gap is not None for gap in gaps.values())
-        return Series.of(label, gaps.items()) if known else None
-
-    part = s.sphere
-    by_n = [
-        line(f"{name}, d = {d}", {n: StabilityCell("sphere", name, d, n) for n in part.samples})
-        for name in ("CNN", "FCN")
-        for d in (min(part.dimensions), max(part.dimensions))
-    ]
-    largest = max(part.samples)
-    by_d = [
-        line(name, {d: StabilityCell("sphere", name, d, largest) for d in part.dimensions})
-        for name in ("CNN", "FCN")
-    ]
-    out = []
-    for what, label, lines in (("n", "samples n", by_n), ("d", "dimension d", by_d)):
-        series = tuple(line for line in lines if line is not None)
-        if series:
-            caption = (
-                f"|excess + realised noise energy - training MSE| after {s.sphere.steps} steps, m "
-                f"= {s.sphere.patch}, K = {s.sphere.width}; 95 % intervals over {s.sphere.seeds} "
-                "seeds."
-            )
-            out.append(
-                Figure(
-                    f"gap-{what}",
-                    f"Generalization gap on the sphere against {what}",
-                    Axis(label, log=True),
-                    Axis("gap", log=True),
-                    series,
-                    caption,
-                    headline=what == "n",
-                )
-            )
-    return tuple(out)
 
 
 def bar_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
@@ -311,17 +269,21 @@ def result_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:
         head = (
             cell.part,
             cell.network,
+            cell.variant or None,
             cell.number or None,
+            cell.patch or None,
             cell.samples,
             len(members),
             len(members) - len(runs),
-            sum(at_edge(row, s.edge) for row in sharp) if sharp else None,
+            sum(at_edge(row, s.edge, s.edge_distance) for row in sharp) if sharp else None,
         )
         out.append((*head, *means, *ends))
     columns = (
         "part",
         "network",
+        "variant",
         "d or R",
+        "m",
         "n",
         "runs",
         "diverged",
@@ -355,7 +317,7 @@ def _average(numbers: Iterable[float | None]) -> float | None:
 
 
 def patch_figures(patches: PatchSurvey, source: str) -> tuple[Figure, ...]:
-    """Elbow and depth area by scheme, with the authors' figures beside them.
+    """Elbow and depth areas by scheme, with the authors' figures beside them.
 
     >>> patch_figures({}, "cifar10")
     ()
@@ -363,14 +325,18 @@ def patch_figures(patches: PatchSurvey, source: str) -> tuple[Figure, ...]:
     if not patches:
         return ()
     out = []
-    labels = {"elbow": "directions for 90 % of the variance", "area": "area under the depth curve"}
+    labels = {
+        "elbow": "directions for 90 % of the variance",
+        "projected": "area under the projected depth",
+        "whitened": "area under the whitened depth",
+    }
     for place, (name, label) in enumerate(labels.items()):
         points = [(scheme, mean_interval(numbers[name])) for scheme, numbers in patches.items()]
-        recorded = tuple(float(numbers[place]) for numbers in RECORDED_PATCHES.values())
-        series = (
-            Series.of("measured", points),
-            Series("authors, CIFAR-10", tuple(RECORDED_PATCHES), recorded, role="law"),
-        )
+        series = (Series.of("measured", points),)
+        if place < 2:
+            recorded = tuple(float(numbers[place]) for numbers in RECORDED_PATCHES.values())
+            authors = Series("authors, CIFAR-10", tuple(RECORDED_PATCHES), recorded, role="law")
+            series = (*series, authors)
         caption = (
             f"4 x 4 patches of {source.partition('@')[0]}; 95 % intervals over seeds. The "
             "authors' figures are for CIFAR-10 and one seed."
@@ -425,14 +391,16 @@ def patch_picture(patches: PatchSurvey, source: str, seed: int = 0) -> tuple[Pic
 
 
 def patch_table(patches: PatchSurvey, s: StabilitySettings) -> tuple[TableData, ...]:
-    """Elbow and area of every scheme.
+    """Elbow and areas of every scheme.
 
     >>> patch_table({}, StabilitySettings())
     ()
     """
     rows: list[tuple[Any, ...]] = []
     for scheme, numbers in patches.items():
-        elbow, area = mean_interval(numbers["elbow"]), mean_interval(numbers["area"])
+        elbow, projected, whitened = (
+            mean_interval(numbers[name]) for name in ("elbow", "projected", "whitened")
+        )
         recorded = RECORDED_PATCHES.get(scheme, (None, None))
         rows.append(
             (
@@ -443,10 +411,13 @@ def patch_table(patches: PatchSurvey, s: StabilitySettings) -> tuple[TableData, 
                 elbow.low,
                 elbow.high,
                 recorded[0],
-                area.estimate,
-                area.low,
-                area.high,
+                projected.estimate,
+                projected.low,
+                projected.high,
                 recorded[1],
+                whitened.estimate,
+                whitened.low,
+                whitened.high,
             )
         )
     columns = (
@@ -457,13 +428,16 @@ def patch_table(patches: PatchSurvey, s: StabilitySettings) -> tuple[TableData, 
         "low",
         "high",
         "authors",
-        "depth area",
+        "projected depth area",
         "low ",
         "high ",
         "authors ",
+        "whitened depth area",
+        " low",
+        " high",
     )
     title = (
-        f"Patch geometry: PCA elbow at 90 %, and Tukey depth over {s.geometry.directions} random "
-        "directions (biased upwards)"
+        "Patch geometry: PCA elbow at 90 %, and areas of the projected and the whitened depth, "
+        f"{s.geometry.directions} directions (both biased upwards)"
     )
     return (TableData("patches", title, columns, tuple(rows)),) if rows else ()

@@ -1,24 +1,66 @@
 """The settings of the study `stability`, part by part, at its three scales."""
 
-from separatrix.errors import check_integer
+from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.studies.settings import Settings, at_scales, setting
 
 PARTS = ("sphere", "flat", "mixing", "vocabulary", "images", "geometry")
 
 
-class SphereSettings(Settings, of="stability.sphere", written=""):
-    """Part `sphere`: the gaps of the shared and the full network over dimensions and samples."""
+class SphereSettings(Settings, of="stability.sphere"):
+    """Part `sphere`: the gaps of shared, unshared and full networks over m, n and d.
 
-    dimensions: tuple[int, ...] = setting(default=(20, 50), low=1)
-    patch: int = setting(default=5, low=1)
-    samples: tuple[int, ...] = setting(default=(48, 80, 128), low=1)
+    Every receptive field m is paired with the dimensions d ≥ 2m. Training sets of more than
+    `most_numbers` numbers, n·d, are left out of the grid. `unshared` and `unit_norm` are the
+    receptive fields at which unshared networks, and shared ones on inputs scaled so that patches
+    have mean square norm 1, stand beside the shared ones. With `long_steps` above 0 the smallest
+    dimension is trained for that many steps as well, at `long_samples`.
+    """
+
+    dimensions: tuple[int, ...] = setting(default=(30, 60), low=2)
+    patches: tuple[int, ...] = setting(default=(5, 15), low=1)
+    samples: tuple[int, ...] = setting(default=(140, 270, 512), low=1)
+    most_numbers: int = setting(default=4_000_000, low=1)
+    unshared: tuple[int, ...] = setting(default=(15,), low=1)
+    unit_norm: tuple[int, ...] = setting(default=(15,), low=1)
     width: int = setting(default=48, low=1)
     steps: int = setting(default=3000, low=1)
-    seeds: int = setting(default=5, low=1)
+    seeds: int = setting(default=3, low=2)
+    times: int = setting(default=10, low=5)
+    long_steps: int = setting(default=0, low=0)
+    long_samples: tuple[int, ...] = setting(default=(256, 1024), low=1)
 
     def check(self) -> None:
-        for dimension in self.dimensions:
-            check_integer(self.owner, "patch", self.patch, low=1, high=dimension)
+        for name in ("dimensions", "patches", "samples"):
+            sizes = getattr(self, name)
+            if not sizes or list(sizes) != sorted(set(sizes)):
+                raise ParameterError(
+                    self.owner, name, "at least one number, in rising order", sizes
+                )
+        largest = max(self.dimensions)
+        for patch in self.patches:
+            if 2 * patch > largest:
+                allowed = f"at most {largest // 2}, half of the largest dimension {largest}"
+                raise ParameterError(self.owner, "patches", allowed, patch)
+        for name in ("unshared", "unit_norm"):
+            for patch in getattr(self, name):
+                if patch not in self.patches:
+                    raise ParameterError(self.owner, name, f"among `patches` {self.patches}", patch)
+
+    def patches_of(self, dimension: int) -> tuple[int, ...]:
+        """The receptive fields that are paired with a dimension.
+
+        >>> SphereSettings().patches_of(30)
+        (5, 15)
+        """
+        return tuple(patch for patch in self.patches if 2 * patch <= dimension)
+
+    def samples_of(self, dimension: int) -> tuple[int, ...]:
+        """The sample sizes of a dimension.
+
+        >>> SphereSettings().samples_of(60)
+        (140, 270, 512)
+        """
+        return tuple(n for n in self.samples if n * dimension <= self.most_numbers)
 
 
 class FlatSettings(Settings, of="stability.flat"):
@@ -39,10 +81,10 @@ class MixingSettings(Settings, of="stability.mixing", written="mix"):
     copies: int = setting(default=10, low=1)
     patch: int = setting(default=9, low=1)
     views: tuple[int, ...] = setting(default=(0, 40), low=0)
-    samples: int = setting(default=48, low=1)
-    width: int = setting(default=32, low=1)
-    steps: int = setting(default=3000, low=1)
-    seeds: int = setting(default=5, low=1)
+    samples: int = setting(default=128, low=1)
+    width: int = setting(default=48, low=1)
+    steps: int = setting(default=2000, low=1)
+    seeds: int = setting(default=4, low=1)
 
 
 class VocabularySettings(Settings, of="stability.vocabulary", written="word"):
@@ -54,7 +96,7 @@ class VocabularySettings(Settings, of="stability.vocabulary", written="word"):
     parameters: int = setting(default=700, low=1)
     noise: float = setting(default=0.5, low=0)
     rate: float = setting(default=0.04, low=0, open_low=True)
-    steps: int = setting(default=3000, low=1)
+    steps: int = setting(default=2000, low=1)
     seeds: int = setting(default=6, low=1)
 
 
@@ -89,7 +131,8 @@ class GeometrySettings(Settings, of="stability.geometry", written="patch"):
 class StabilitySettings(Settings, of="stability"):
     """What all parts share, and the sizes of each; `parts` says which are run.
 
-    Names follow the paper: m is a patch, K a width, η a rate. `clip` bounds the gradient's norm in
+    Names follow the paper: m is a patch, K a width, η a rate. A run counts as at the edge when its
+    sharpness ends within `edge_distance`, relative to 2/η. `clip` bounds the gradient's norm in
     all parts but `sphere` and `images` (0: not at all). A wide shared network starts far above the
     edge (λ = 70 at K = 1024, where the edge is 10): unclipped, its first steps throw nearly all
     units to where they never act again.
@@ -100,6 +143,7 @@ class StabilitySettings(Settings, of="stability"):
 
     parts: tuple[str, ...] = setting(default=PARTS, among=PARTS)
     rate: float = setting(default=0.2, low=0, open_low=True)
+    edge_distance: float = setting(default=0.05, low=0, open_low=True)
     noise: float = setting(default=1.0, low=0)
     clip: float = setting(default=0.0, low=0)
     test: int = setting(default=512, low=1)
@@ -112,6 +156,14 @@ class StabilitySettings(Settings, of="stability"):
     geometry: GeometrySettings = GeometrySettings()
     seed: int = 0
 
+    def check(self) -> None:
+        for rate in (self.rate, self.vocabulary.rate):
+            if rate >= 1:
+                raise SeparatrixError(
+                    f"training diverges at the rate {rate:g}: the output's offset alone gives the "
+                    "MSE a curvature of 2, so take a rate below 1"
+                )
+
     @property
     def edge(self) -> float:
         """The sharpness above which gradient descent is unstable: 2/η, for MSE without the ½."""
@@ -120,15 +172,17 @@ class StabilitySettings(Settings, of="stability"):
 
 SCALES = at_scales(
     StabilitySettings(),
+    quick={"parts": ("sphere", "flat", "mixing", "vocabulary", "geometry")},
     laptop={
         "test": 2048,
         "times": 40,
         "sphere": {
-            "dimensions": (25, 50, 100),
-            "samples": (32, 64, 128, 256),
+            "dimensions": (30, 60, 120),
+            "patches": (5, 10, 15, 30),
+            "samples": (128, 512, 2048),
             "width": 64,
-            "steps": 10_000,
-            "seeds": 6,
+            "steps": 5000,
+            "seeds": 4,
         },
         "flat": {
             "views": 8,
@@ -169,11 +223,13 @@ SCALES = at_scales(
         "times": 100,
         "sphere": {
             "dimensions": (50, 100, 200, 400),
-            "patch": 10,
-            "samples": (64, 128, 256, 512, 1024),
+            "patches": (5, 10, 20, 40, 100),
+            "samples": (256, 1024, 4096, 16_384),
+            "unshared": (10,),
+            "unit_norm": (10,),
             "width": 256,
-            "steps": 50_000,
-            "seeds": 5,
+            "steps": 20_000,
+            "times": 20,
         },
         "flat": {
             "views": 8,
@@ -202,8 +258,8 @@ SCALES = at_scales(
             "side": 32,
             "samples": 1024,
             "width": 1024,
-            "steps": 5000,
-            "seeds": 5,
+            "steps": 3000,
+            "seeds": 12,
             "test": 1024,
         },
         "geometry": {"images": 8000, "points": 1000, "directions": 500, "seeds": 10},

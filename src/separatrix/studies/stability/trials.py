@@ -5,15 +5,12 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-from scipy import special
-
 from separatrix.data import available
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.geometry import SCHEMES, read_images, survey
-from separatrix.inference import Interval, mean_interval, ratio
+from separatrix.inference import Interval, mean_interval
 from separatrix.learners import Learner
-from separatrix.networks import CNN, FCN, LCN, Network, Views
+from separatrix.networks import CNN, FCN, LCN, Network
 from separatrix.studies.cells import Row, run_cells
 from separatrix.studies.stability.settings import StabilitySettings
 from separatrix.studies.study import seeds_from
@@ -28,24 +25,34 @@ from separatrix.tasks import (
 POOLED: dict[str, Any] = {"readout": "pooled", "offset": True}
 # Where the edge is not the question, sharpness is not measured: it doubles the time to compile.
 PLAIN = ("regression", "activation")
+COUPLED = (*PLAIN, "coupling")
 COMMON = ("sharpness", *PLAIN)
 CERTIFIED = (*COMMON, "weighted_path_norm")
 FINISHED = ("exhausted", "reached")
 
 
 class StabilityCell(NamedTuple):
-    """One cell: the part, the network, and the part's own number (dimension, or random views) and
-    sample size.
+    """One cell of a part.
+
+    Attributes:
+        part: the part.
+        network: CNN, LCN or FCN.
+        number: the part's own number: the dimension, or the random views.
+        samples: the sample size.
+        patch: on the sphere, the receptive field; 0 for a network that sees everything.
+        variant: on the sphere, `unit` for patches of mean square norm 1, `long` for long training.
     """
 
     part: str
     network: str
     number: int = 0
     samples: int = 0
+    patch: int = 0
+    variant: str = ""
 
 
 Rows = dict[StabilityCell, list[Row]]
-PatchSurvey = dict[str, dict[str, list[float]]]  # by scheme: elbow, area, points, span
+PatchSurvey = dict[str, dict[str, list[float]]]  # by scheme: elbow, projected, whitened, …
 
 
 def image_source(s: StabilitySettings) -> str:
@@ -86,17 +93,7 @@ def cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
     """
     out: dict[StabilityCell, Sweep] = {}
     if "sphere" in s.parts:
-        for dimension in s.sphere.dimensions:
-            task = SphereTask(dimension=dimension, patch=s.sphere.patch, noise=s.noise)
-            networks = {
-                "CNN": CNN(s.sphere.patch, s.sphere.width, stride=s.sphere.patch, **POOLED),
-                "FCN": FCN(s.sphere.width, offset=True),
-            }
-            for name, network in networks.items():
-                for samples in s.sphere.samples:
-                    cell = StabilityCell("sphere", name, dimension, samples)
-                    seeds = s.sphere.seeds
-                    out[cell] = _sweep(s, task, network, s.sphere.steps, samples, seeds, CERTIFIED)
+        out |= _sphere_cells(s)
     if "flat" in s.parts:
         part = s.flat
         task = PatchSphereTask(views=part.views, patch=part.patch, noise=s.noise)
@@ -113,24 +110,22 @@ def cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
         )
     if "mixing" in s.parts:
         part = s.mixing
-        task = RepeatedPointTask(copies=part.copies, patch=part.patch, noise=s.noise)
+        network = CNN(part.patch, part.width, stride=part.patch, **POOLED)
         for count in part.views:
-            views = Views(count, part.patch, seed=s.seed, blocks=part.copies)
+            # The task draws the views, so that every seed has its own and all share a program.
+            task = RepeatedPointTask(
+                copies=part.copies, patch=part.patch, noise=s.noise, views=count
+            )
             out[StabilityCell("mixing", "CNN", count, part.samples)] = _sweep(
-                s,
-                task,
-                CNN(views, part.width, **POOLED),
-                part.steps,
-                part.samples,
-                part.seeds,
-                COMMON,
+                s, task, network, part.steps, part.samples, part.seeds, COMMON
             )
     if "vocabulary" in s.parts:
         part = s.vocabulary
         task = VocabularyTask(views=part.views, patch=part.patch, noise=part.noise)
         for name, network in matched(part.views, part.patch, part.parameters).items():
+            probes = PLAIN if name == "FCN" else COUPLED
             out[StabilityCell("vocabulary", name, 0, part.samples)] = _sweep(
-                s, task, network, part.steps, part.samples, part.seeds, PLAIN, rate=part.rate
+                s, task, network, part.steps, part.samples, part.seeds, probes, rate=part.rate
             )
     if "images" in s.parts:
         part = s.images
@@ -142,6 +137,50 @@ def cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
             out[StabilityCell("images", name, 0, part.samples)] = _sweep(
                 s, task, network, part.steps, part.samples, part.seeds, COMMON, test=part.test
             )
+    return out
+
+
+def _sphere_cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
+    """Shared networks over m, n and d; unshared and full ones beside them; controls; long runs."""
+    part, out = s.sphere, {}
+
+    def add(
+        name: str, d: int, m: int, samples: tuple[int, ...], variant: str = "", steps: int = 0
+    ) -> None:
+        # A full network does not see the teacher's patches: the smallest ones stand for all.
+        task = SphereTask(
+            dimension=d,
+            patch=m or min(part.patches_of(d)),
+            noise=s.noise,
+            radius=math.sqrt(d / m) if variant == "unit" else 1.0,
+        )
+        network = {
+            "CNN": CNN(max(m, 1), part.width, stride=max(m, 1), **POOLED),
+            "LCN": LCN(max(m, 1), part.width, stride=max(m, 1), **POOLED),
+            "FCN": FCN(part.width, offset=True),
+        }[name]
+        probes = COMMON if name == "LCN" else CERTIFIED
+        for n in samples:
+            out[StabilityCell("sphere", name, d, n, m, variant)] = _sweep(
+                s, task, network, steps or part.steps, n, part.seeds, probes, times=part.times
+            )
+
+    for d in part.dimensions:
+        samples, fields = part.samples_of(d), part.patches_of(d)
+        if not samples or not fields:
+            continue
+        add("FCN", d, 0, samples)
+        for m in fields:
+            add("CNN", d, m, samples)
+        for m in set(fields) & set(part.unshared):
+            add("LCN", d, m, samples[: max(2, len(samples) - 1)])
+        for m in set(fields) & set(part.unit_norm):
+            add("CNN", d, m, samples[: max(2, len(samples) - 1)], "unit")
+    if part.long_steps:
+        d = min(part.dimensions)
+        add("FCN", d, 0, part.long_samples, "long", part.long_steps)
+        for m in part.patches_of(d):
+            add("CNN", d, m, part.long_samples, "long", part.long_steps)
     return out
 
 
@@ -195,7 +234,8 @@ def measure_patches(lab: Lab, s: StabilitySettings, source: str) -> PatchSurvey:
             (result,) = survey(images, [scheme], 4, part.points, part.directions, seeds)
             out[scheme] = {
                 "elbow": [float(n) for n in result.elbows],
-                "area": list(result.areas),
+                "projected": list(result.projected),
+                "whitened": list(result.whitened),
                 "points": [result.points],
                 "span": [result.span],
             }
@@ -203,7 +243,7 @@ def measure_patches(lab: Lab, s: StabilitySettings, source: str) -> PatchSurvey:
                 lab.progress("patch geometry", done + 1, len(SCHEMES))
         return out
 
-    return lab.remember("patch-geometry", inputs, calculate)
+    return lab.remember("patch-geometry-2", inputs, calculate)
 
 
 def finished(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -234,81 +274,18 @@ def interval_of(rows: Iterable[dict[str, Any]], name: str) -> Interval | None:
     return mean_interval(numbers) if numbers else None
 
 
-def ratio_of(first: list[float], second: list[float]) -> Interval | None:
-    """The ratio of two means over independent seeds; None where one side has no seeds or a value is
-    not positive.
-
-    >>> ratio_of([], [1.0]) is None
-    True
-    """
-    if not first or not second or min(first) <= 0 or min(second) <= 0:
-        return None
-    return ratio(first, second)
-
-
-def exponent_between(low: float, high: float, growth: Interval) -> Interval:
-    """The exponent e with growth = (high/low)^e, for a ratio with its interval.
-
-    >>> exponent_between(10, 1000, Interval(100.0, 10.0, 1000.0, 0.95, "bootstrap", 5)).estimate
-    1.0
-    """
-    base = math.log(high / low)
-    bounds = [
-        math.log(end) / base if 0 < end < math.inf else math.copysign(math.inf, end - 1)
-        for end in (growth.estimate, growth.low, growth.high)
-    ]
-    return dataclasses.replace(growth, estimate=bounds[0], low=bounds[1], high=bounds[2])
-
-
-def slope_interval(points: list[tuple[float, list[float]]], level: float = 0.95) -> Interval | None:
-    """The slope of log(mean over seeds) against log(size): least squares over sizes, its error from
-    the spread of the seeds.
-
-    >>> slope = slope_interval([(10, [1.0, 1.2, 0.9]), (100, [0.11, 0.1, 0.12])])
-    >>> round(slope.estimate, 2), slope.low < -1 < slope.high
-    (-0.97, True)
-    """
-    usable = [
-        (size, np.asarray(numbers))
-        for size, numbers in points
-        if len(numbers) >= 2 and min(numbers) > 0
-    ]
-    if len(usable) < 2:
-        return None
-    x = np.log([size for size, _ in usable])
-    means = np.array([numbers.mean() for _, numbers in usable])
-    errors = np.array([numbers.var(ddof=1) / len(numbers) for _, numbers in usable]) / means**2
-    weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
-    slope = float(weights @ np.log(means))
-    freedom = sum(len(numbers) - 1 for _, numbers in usable)
-    half = float(special.stdtrit(freedom, 0.5 + level / 2) * np.sqrt(weights**2 @ errors))
-    return Interval(
-        slope,
-        slope - half,
-        slope + half,
-        level,
-        "least squares of log means",
-        min(len(numbers) for _, numbers in usable),
-    )
-
-
 def at_edge(row: dict[str, Any], edge: float, share: float = 0.05) -> bool:
-    """Whether a run ended with its sharpness within `share` of the edge, having been there before;
-    not while clipping acted.
+    """Whether a run ended with its sharpness within `share` of the edge, while clipping did not act.
 
-    Clipping may have helped a run over its first steps: it must have left the last tenth of them
+    Clipping may have helped a run over its first steps: it must have left the last half of them
     alone.
 
-    >>> at_edge({"edge_step": 50, "sharpness": 9.8}, 10.0)
+    >>> at_edge({"sharpness": 9.8}, 10.0)
     True
-    >>> at_edge({"edge_step": 50, "sharpness": 9.8, "clipped_last": 980, "steps": 1000}, 10.0)
+    >>> at_edge({"sharpness": 9.8, "clipped_last": 600, "steps": 1000}, 10.0)
     False
     """
-    known = row.get("edge_step") is not None and row.get("sharpness") is not None
-    acting = (row.get("clipped_last") or 0) > 0.9 * row.get("steps", 0)
-    return (
-        known
-        and row["edge_step"] >= 0
-        and abs(row["sharpness"] / edge - 1.0) <= share
-        and not acting
-    )
+    if row.get("sharpness") is None:
+        return False
+    acting = (row.get("clipped_last") or 0) > 0.5 * row.get("steps", 0)
+    return abs(row["sharpness"] / edge - 1.0) <= share and not acting

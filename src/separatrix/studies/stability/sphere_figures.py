@@ -1,0 +1,181 @@
+"""Figures of the part `sphere`: gaps and excess risks over n, the onset n*, and the filters."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from separatrix.inference import Interval, mean_interval
+from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.studies.stability.settings import StabilitySettings
+from separatrix.studies.stability.sphere_verdicts import gap_cells, judged, onset_law, onsets
+from separatrix.studies.stability.trials import Rows, StabilityCell, finished
+
+
+def _line(s: StabilitySettings, rows: Rows, label: str, name: str, cells: Any) -> Series | None:
+    """A number of the judged runs against n."""
+    points = []
+    for n, cell in cells.items():
+        numbers = [row[name] for row in judged(s, rows.get(cell, []))]
+        points.append((n, mean_interval(numbers) if numbers else None))
+    known = any(point is not None for _, point in points)
+    return Series.of(label, points) if known else None
+
+
+def _lines(s: StabilitySettings, rows: Rows, d: int, name: str) -> list[Series]:
+    """One line for the full network, then one per receptive field, then the other networks."""
+    part = s.sphere
+    kinds = [("full", "FCN", 0, "")]
+    kinds += [(f"shared, m = {m}", "CNN", m, "") for m in reversed(part.patches_of(d))]
+    kinds += [(f"unshared, m = {m}", "LCN", m, "") for m in part.unshared]
+    if name == "regression.gap":
+        kinds += [(f"shared, m = {m}, unit norm", "CNN", m, "unit") for m in part.unit_norm]
+    lines = [
+        _line(
+            s,
+            rows,
+            label,
+            name,
+            {n: StabilityCell("sphere", net, d, n, m, variant) for n in part.samples_of(d)},
+        )
+        for label, net, m, variant in kinds
+    ]
+    return [line for line in lines if line is not None]
+
+
+def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
+    """Per dimension, the gap against n with one line per receptive field and the full network, and
+    the excess risk beside the constant predictor's; the same after long training.
+
+    >>> gap_figures(StabilitySettings(), {})
+    ()
+    """
+    out = []
+    note = (
+        f"Runs that ended within {100 * s.edge_distance:g} % of the edge 2/η = {s.edge:g}, "
+        f"K = {s.sphere.width}, {s.sphere.steps} steps; means over seeds with 95 % intervals."
+    )
+    for d in s.sphere.dimensions:
+        gaps = _lines(s, rows, d, "regression.gap")
+        if gaps:
+            words = f"|excess + realised noise energy - training MSE|. {note}"
+            title = f"Generalization gap on the sphere, d = {d}"
+            axes = Axis("samples n", log=True), Axis("gap", log=True)
+            out.append(Figure(f"gap-d{d}", title, *axes, tuple(gaps), words))
+        risks = _lines(s, rows, d, "regression.excess")
+        if risks:
+            constants = [
+                row["regression.constant"]
+                for cell, members in rows.items()
+                if (cell.part, cell.network, cell.number) == ("sphere", "CNN", d)
+                for row in finished(members)
+                if cell.variant == ""
+            ]
+            level = Series.level("best constant", s.sphere.samples_of(d), float(np.mean(constants)))
+            words = f"The constant is the mean over all teachers. {note}"
+            title = f"Excess risk on the sphere, d = {d}"
+            axes = Axis("samples n", log=True), Axis("excess risk", log=True)
+            out.append(Figure(f"excess-d{d}", title, *axes, (*risks, level), words))
+    return (*out, *_long_figure(s, rows))
+
+
+def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
+    d, out = min(s.sphere.dimensions), []
+    for label, net, m in (
+        ("full", "FCN", 0),
+        *((f"shared, m = {m}", "CNN", m) for m in s.sphere.patches_of(d)),
+    ):
+        for variant, words in (("", ""), ("long", f", {s.sphere.long_steps} steps")):
+            cells = {
+                n: StabilityCell("sphere", net, d, n, m, variant) for n in s.sphere.long_samples
+            }
+            line = _line(s, rows, f"{label}{words}", "regression.gap", cells)
+            if line is not None:
+                out.append(line)
+    if not s.sphere.long_steps or not out:
+        return ()
+    title = f"Generalization gap after {s.sphere.steps} and {s.sphere.long_steps} steps, d = {d}"
+    axes = Axis("samples n", log=True), Axis("gap", log=True)
+    return (Figure("gap-long", title, *axes, tuple(out), "Runs at the edge, 95 % intervals."),)
+
+
+def onset_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
+    """The onset n* against m, one line per dimension, with the law that fits best.
+
+    >>> onset_figures(StabilitySettings(), {})
+    ()
+    """
+    cells = onsets(s, rows)
+    if not cells:
+        return ()
+    series = []
+    for d in s.sphere.dimensions:
+        points = [(m, _onset_interval(cells[d, m])) for (e, m) in cells if e == d]
+        if points:
+            series += Series.bounded(f"d = {d}", points)
+    law, _ = onset_law(list(cells.values()))
+    caption = (
+        "The sample size at which the gap falls below half of the noise energy, by interpolation in "
+        f"log n. Bounds where it lies outside of the sizes that were measured. {law}"
+    )
+    axes = Axis("receptive field m", log=True), Axis("n*", log=True)
+    return (Figure("onset", "Where generalization begins", *axes, tuple(series), caption),)
+
+
+def _onset_interval(cell: Any) -> Interval:
+    middle, half = math.exp(cell.value), 1.96 * cell.error
+    if cell.censoring == "left":
+        return Interval(math.nan, 0.0, middle, 0.95, "censored", 1)
+    if cell.censoring == "right":
+        return Interval(math.nan, middle, math.inf, 0.95, "censored", 1)
+    low, high = (math.exp(cell.value + sign * half) for sign in (-1, 1))
+    return Interval(middle, low, high, 0.95, "interpolated", 1)
+
+
+def onset_table(s: StabilitySettings, rows: Rows) -> tuple[TableData, ...]:
+    """n* for every d and m, and which cells interpolate.
+
+    >>> onset_table(StabilitySettings(), {})
+    ()
+    """
+    cells = onsets(s, rows)
+    if not cells:
+        return ()
+    interpolating: dict[tuple[int, int], list[int]] = {}
+    for gap in gap_cells(s, rows):
+        if gap.interpolates:
+            key = (gap.cell.number, gap.cell.patch)
+            interpolating.setdefault(key, []).append(gap.cell.samples)
+    signs = {"none": "", "left": "at most", "right": "at least"}
+    table = []
+    for (d, m), cell in cells.items():
+        end = _onset_interval(cell)
+        ends = (end.low, end.high) if cell.censoring == "none" else (None, None)
+        names = ", ".join(str(n) for n in interpolating.get((d, m), []))
+        table.append((d, m, signs[cell.censoring], math.exp(cell.value), *ends, names))
+    columns = ("d", "m", "bound", "n*", "low", "high", "n at which it interpolates")
+    title = (
+        "Onset: the sample size n* at which the shared network's gap is half of the noise energy"
+    )
+    return (TableData("onset", title, columns, tuple(table)),)
+
+
+def coupling_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
+    """The angle of filters to the patch subspace while shared and unshared networks train.
+
+    >>> coupling_figures(StabilitySettings(), {})
+    ()
+    """
+    from separatrix.studies.stability.figures import curve
+
+    lines = {
+        label: rows.get(StabilityCell("vocabulary", name, 0, s.vocabulary.samples), [])
+        for label, name in (("shared", "CNN"), ("unshared", "LCN"))
+    }
+    return curve(
+        "coupling",
+        "Angle of the filters to the patch subspace (vocabulary)",
+        "angle, degrees",
+        lines,
+        "coupling.angle",
+    )
