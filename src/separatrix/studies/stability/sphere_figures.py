@@ -61,7 +61,8 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             words = f"|excess + realised noise energy - training MSE|. {note}"
             title = f"Generalization gap on the sphere, d = {d}"
             axes = Axis("samples n", log=True), Axis("gap", log=True)
-            out.append(Figure(f"gap-d{d}", title, *axes, tuple(gaps), words))
+            first = d == _headline_dimension(s)
+            out.append(Figure(f"gap-d{d}", title, *axes, tuple(gaps), words, headline=first))
         risks = _lines(s, rows, d, "regression.excess")
         if risks:
             constants = [
@@ -77,6 +78,13 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             axes = Axis("samples n", log=True), Axis("excess risk", log=True)
             out.append(Figure(f"excess-d{d}", title, *axes, (*risks, level), words))
     return (*out, *_long_figure(s, rows))
+
+
+def _headline_dimension(s: StabilitySettings) -> int:
+    """The largest dimension that has all sample sizes."""
+    part = s.sphere
+    whole = [d for d in part.dimensions if part.samples_of(d) == part.samples]
+    return max(whole or part.dimensions)
 
 
 def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
@@ -97,6 +105,30 @@ def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     title = f"Generalization gap after {s.sphere.steps} and {s.sphere.long_steps} steps, d = {d}"
     axes = Axis("samples n", log=True), Axis("gap", log=True)
     return (Figure("gap-long", title, *axes, tuple(out), "Runs at the edge, 95 % intervals."),)
+
+
+def answer(s: StabilitySettings, rows: Rows) -> str:
+    """What the gaps at the largest n say, in one sentence; empty without runs.
+
+    >>> answer(StabilitySettings(), {})
+    ''
+    """
+    d = _headline_dimension(s)
+    shared = [c for c in gap_cells(s, rows) if c.cell.number == d]
+    full = [c for c in gap_cells(s, rows, "FCN") if c.cell.number == d]
+    if not shared or not full:
+        return ""
+    n = max(c.cell.samples for c in shared)
+    gaps = {c.cell.patch: math.exp(c.log_gap) for c in shared if c.cell.samples == n}
+    most = [math.exp(c.log_gap) for c in full if c.cell.samples == n]
+    words = ", ".join(f"{gap:.2g} with m = {m}" for m, gap in gaps.items())
+    other = f", that of a fully connected one {most[0]:.2g}" if most else ""
+    return (
+        f"At the edge of stability the receptive field decides: with d = {d} and n = {n} the gap of "
+        f"a shared network is {words}{other} (noise energy 1)."
+        if len(gaps) > 1
+        else ""
+    )
 
 
 def onset_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:

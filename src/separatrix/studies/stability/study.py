@@ -18,6 +18,7 @@ from separatrix.studies.stability.figures import (
 )
 from separatrix.studies.stability.settings import SCALES, StabilitySettings
 from separatrix.studies.stability.sphere_figures import (
+    answer,
     coupling_figures,
     gap_figures,
     onset_figures,
@@ -91,7 +92,7 @@ class StabilityStudy(Study[StabilitySettings]):
             *patch_picture(patches, source, s.seed),
         )
         tables = (*onset_table(s, rows), *result_table(s, rows), *patch_table(patches, s))
-        return Outcome(findings, figures, tables, notes(s, rows, source))
+        return Outcome(findings, figures, tables, notes(s, rows, source), answer=answer(s, rows))
 
 
 def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
