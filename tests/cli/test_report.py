@@ -17,7 +17,8 @@ def test_report_writes_the_report_anew(cli, finished):
     before = page.read_bytes()
     assert before.startswith(b"<!DOCTYPE html>")
     assert out.endswith(f"report: {page}\n")
-    assert "lahoti.first.cnn-aligned" in out
+    assert "supported, " in out
+    assert "lahoti.first.cnn-aligned" in cli("report", str(finished), "--all")[1]
     code, out, _ = cli("report", str(finished), "--quiet")
     assert (code, out) == (0, f"report: {page}\n")
     code, out, _ = cli("report", str(finished), "--json")

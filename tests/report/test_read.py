@@ -11,7 +11,7 @@ from run_documents import EVIL, NOTHING_DRAWN, RUN, documents, write
 from separatrix.errors import SeparatrixError
 from separatrix.report import write_report
 from separatrix.report.content import compose
-from separatrix.report.html import html_page
+from separatrix.report.html import html_pages
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import read_run
 
@@ -118,5 +118,5 @@ def test_any_spoiled_value_is_shown_or_told(tmp_path, path, value):
         assert "\n" not in told
         return
     drawn = {view.anchor: NOTHING_DRAWN for study in report.studies for view in study.figures}
-    html_page(report, drawn).encode()
+    "".join(html_pages(report, drawn).values()).encode()
     markdown_page(report).encode()

@@ -10,7 +10,9 @@ def test_rows_for_the_terminal():
     assert summary_rows([claim]) == [
         {
             "id": "lahoti.first",
+            "statement": "The CNN's risk is lower.",
             "verdict": "supported",
+            "kept": "",
             "effect": "−0.378 [−0.395, −0.357]",
             "conditions": "outside: σ = 2 exceeds 0.3",
         }

@@ -26,7 +26,7 @@ def test_writing_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
     names = {name.removeprefix("report/") for name in first}
     figures = {f"figures/signal-first-risk-{i}.svg" for i in (0, 1)}
     data = {f"data/signal-first-{name}.csv" for name in ("risk-0", "risk-1", "risks")}
-    assert names == {"index.html", "report.md"} | figures | data
+    assert names == {"index.html", "study-signal-first.html", "report.md"} | figures | data
 
 
 def test_a_folder_that_is_not_there_or_not_writable_is_told(tmp_path):

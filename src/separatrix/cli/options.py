@@ -11,6 +11,7 @@ import typer
 from separatrix.errors import SeparatrixError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+All = Annotated[bool, typer.Option("--all", help="Print every claim, not only what matters most.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
 Seed = Annotated[
     int,
@@ -58,6 +59,7 @@ class RunOptions:
         ),
     ] = dataclasses.field(default_factory=list)
     json: Json = False
+    every: All = False
     quiet: Quiet = False
     workers: Annotated[
         int,

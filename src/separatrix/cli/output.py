@@ -69,26 +69,44 @@ def verdict_text(verdict: str) -> Text:
     >>> verdict_text("supported").style
     'green'
     """
-    return Text(verdict, style=COLOURS.get(verdict, ""))
+    return Text(verdict, style=COLOURS.get(verdict, "dim"))
 
 
-def print_claims(claims: list[dict[str, Any]]) -> None:
-    """Print the claims as a table, then the levels, the counts of each owner, and what is refuted."""
-    from separatrix.report import owner_lines, summary_rows, surprises
+MOST_LINES = 15  # at the end of a run, unless --all asks for every claim
+
+
+def print_claims(claims: list[dict[str, Any]], every: bool = False) -> None:
+    """Print the counts of each paper, then what matters in at most 15 lines, or every claim.
+
+    Args:
+        claims: the claims as `claims.json` has them.
+        every: print a table with every claim before the counts.
+    """
+    from separatrix.report import matters, owner_lines, summary_rows
     from separatrix.report.numbers import levels_in_words
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("claim", overflow="fold", min_width=24)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence (shown: 95 % interval)", overflow="fold", ratio=1)
-    table.add_column("conditions", overflow="fold")
-    for row in summary_rows(claims):
-        texts = (Text(row["effect"]), Text(row["conditions"]))
-        table.add_row(Text(row["id"]), verdict_text(row["verdict"]), *texts)
-    terminal().print(table)
+    console = terminal()
+    if every:
+        table = plain_table("claim", "here", "full scale", "evidence (shown: 95 % interval)")
+        table.columns[0].ratio = 1
+        for column in table.columns[1:3]:
+            column.no_wrap = True
+        for row in summary_rows(claims):
+            sentence = f"{row['statement']} ({row['id']})"
+            if row["conditions"].startswith("outside"):
+                sentence += f" [{row['conditions']}]"
+            verdicts = (verdict_text(row["verdict"]), verdict_text(row["kept"]))
+            table.add_row(Text(sentence), *verdicts, Text(row["effect"]))
+        console.print(table)
     words = f"verdicts: {levels_in_words(claims)}" if claims else "no claim was tested"
-    for line in (words, *owner_lines(claims), *surprises(claims)):
-        terminal().print(Text(line))
+    counts = [words, *owner_lines(claims)]
+    for line in counts:
+        console.print(Text(line), no_wrap=True, overflow="ellipsis")
+    if every:
+        return
+    for verdict, line in matters(claims, max(MOST_LINES - len(counts) - 1, 3)):
+        head = Text(f"{verdict:9s} ", style=COLOURS.get(verdict, ""))
+        console.print(head + Text(line), no_wrap=True, overflow="ellipsis")
 
 
 @contextmanager

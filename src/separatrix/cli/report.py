@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.options import Json, Quiet
+from separatrix.cli.options import All, Json, Quiet
 
 if TYPE_CHECKING:
     from separatrix.report import RunComparison
@@ -40,11 +40,12 @@ def report(
         ),
     ] = "pdf,svg,png",
     json: Json = False,
+    every: All = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the report of a results folder again."""
     from separatrix.cli.output import print_claims, print_json
-    from separatrix.report import write_evidence, write_figures, write_report
+    from separatrix.report import with_kept, write_evidence, write_figures, write_report
     from separatrix.report.read import read_claims
 
     if figures:
@@ -56,10 +57,10 @@ def report(
         write_evidence(folder, evidence)
     claims = read_claims(folder)
     if json:
-        print_json({"report": str(page), "claims": claims})
+        print_json({"report": str(page), "claims": with_kept(claims)})
         return
     if not quiet:
-        print_claims(claims)
+        print_claims(claims, every)
     print(f"report: {page}")
 
 

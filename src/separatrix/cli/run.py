@@ -162,13 +162,14 @@ def verify(
 def verify_from(source: str, options: RunOptions) -> None:
     """Print the verdicts that kept rows give, and what is missing or differs."""
     from separatrix.cli.output import print_claims, print_json, terminal
+    from separatrix.report import with_kept
     from separatrix.studies.replication import recompute
 
     verdicts = recompute(Path(source))
     if options.json:
-        print_json(verdicts.claims)
+        print_json(with_kept(verdicts.claims))
     else:
-        print_claims(verdicts.claims)
+        print_claims(verdicts.claims, options.every)
     if options.quiet:
         return
     console = terminal(stderr=True)
@@ -198,13 +199,13 @@ def verify_seeds(seeds: str, names: list[str], options: RunOptions) -> None:
 
         wanted = read_seeds(seeds)
         claims = run_seeds(names, options.scale, wanted, folder, open_lab, command, options.changes)
-    from separatrix.report import write_report
+    from separatrix.report import with_kept, write_report
 
     page = write_report(folder)
     if options.json:
-        print_json(claims)
+        print_json(with_kept(claims))
     else:
-        print_claims(claims)
+        print_claims(claims, options.every)
         print(f"report: {page}")
 
 
@@ -234,13 +235,13 @@ def run_studies(names: list[str], title: str, options: RunOptions) -> None:
             return
         claims = run_jobs(run, lab, options.scale, options.seed, command)
     # Not earlier: drawing takes a second to import, and worker processes would wait for it.
-    from separatrix.report import write_report
+    from separatrix.report import with_kept, write_report
 
     page = write_report(folder)
     if options.json:
-        print_json(claims)
+        print_json(with_kept(claims))
     else:
-        print_claims(claims)
+        print_claims(claims, options.every)
         print(f"report: {page}")
     if options.quiet:
         return

@@ -3,9 +3,10 @@
 from separatrix.report.compare import RunComparison, compare_runs
 from separatrix.report.explanation import Explanation, explain
 from separatrix.report.figure.draw import draw, save
+from separatrix.report.kept import kept_evidence, with_kept
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
-from separatrix.report.terminal import owner_lines, summary_rows, surprises
+from separatrix.report.terminal import matters, owner_lines, summary_rows
 from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
@@ -16,11 +17,13 @@ __all__ = [
     "draw",
     "explain",
     "interval",
+    "kept_evidence",
+    "matters",
     "number",
     "owner_lines",
     "save",
     "summary_rows",
-    "surprises",
+    "with_kept",
     "write_evidence",
     "write_figures",
     "write_report",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from separatrix.report.figure.series import hidden_points
+from separatrix.report.kept import Kept, KeptVerdict, contradict, kept_evidence
 from separatrix.report.numbers import (
     NOTHING,
     cell,
@@ -48,7 +49,13 @@ class ClaimView:
     command: str
     rule: str = ""
     decided: str = ""  # the level that decided it
-    settle: str = ""  # what would settle it
+    settle: str = ""  # what would settle a claim that is not decided
+    kept: KeptVerdict | None = None  # the kept full-scale verdict
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether this run and the kept full-scale run decide the claim differently."""
+        return contradict(self.verdict, self.kept)
 
     @property
     def outside(self) -> bool:
@@ -100,11 +107,24 @@ class StudyView:
     conditions: tuple[tuple[str, str, tuple[ClaimView, ...]], ...]
     settings: tuple[tuple[str, str], ...]
     command: str
+    question: str = ""
+    answer: str = ""
+    scale: str = ""
+
+    @property
+    def page(self) -> str:
+        """The file name of the study's own page."""
+        return f"{self.anchor}.html"
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many of its claims have each verdict, where there are any."""
+        return tuple(pair for pair in counts_of(self.claims) if pair[1])
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Everything on the page.
+    """Everything in a report: an index and one page per study.
 
     >>> Report((), (), (), (), (), None).counts
     (('supported', 0), ('refuted', 0), ('undecided', 0))
@@ -121,17 +141,33 @@ class Report:
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
         """The number of claims with each verdict; what is not measured counts where there is some."""
-        counts = tuple(
-            (verdict, sum(claim.verdict == verdict for claim in self.claims))
-            for verdict in VERDICTS
-        )
+        counts = counts_of(self.claims)
         return tuple(pair for pair in counts if pair[1] or pair[0] != "not measured")
 
 
-def compose(files: RunFiles) -> Report:
-    """The report on a run."""
+def counts_of(claims: Iterable[ClaimView]) -> tuple[tuple[str, int], ...]:
+    """How many claims have each verdict.
+
+    >>> counts_of(())
+    (('supported', 0), ('refuted', 0), ('undecided', 0), ('not measured', 0))
+    """
+    verdicts = [claim.verdict for claim in claims]
+    return tuple((verdict, verdicts.count(verdict)) for verdict in VERDICTS)
+
+
+def compose(files: RunFiles, kept: Kept | None = None) -> Report:
+    """The report on a run.
+
+    Args:
+        files: the run's files.
+        kept: full-scale verdicts to show beside the run's; None for those of this package.
+
+    Returns:
+        The report's texts.
+    """
     names: set[str] = set()
-    claims = tuple(_claim(plain, names) for plain in files.claims)
+    beside = kept_evidence() if kept is None else kept
+    claims = tuple(_claim(plain, names, beside.of(plain)) for plain in files.claims)
     # Studies in the order of their claims, then studies without claims.
     order = [*(claim.study for claim in claims if claim.study in files.outcomes), *files.outcomes]
     studies = tuple(_study(files, name, claims, names) for name in dict.fromkeys(order))
@@ -267,7 +303,7 @@ def flattened(settings: dict[str, Any], prefix: str = "") -> Iterable[tuple[str,
             )
 
 
-def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
+def _claim(plain: dict[str, Any], names: set[str], kept: KeptVerdict | None) -> ClaimView:
     return ClaimView(
         anchor=slug(f"claim-{plain['id']}", names),
         id=plain["id"],
@@ -285,8 +321,19 @@ def _claim(plain: dict[str, Any], names: set[str]) -> ClaimView:
         command=plain.get("command") or "",
         rule=plain.get("rule") or "",
         decided=decided_at(plain),
-        settle=plain.get("settle") or "",
+        settle=text_of(plain, "settle"),
+        kept=kept,
     )
+
+
+def text_of(plain: dict[str, Any], key: str) -> str:
+    """A text of a file, empty where it is missing or something else.
+
+    >>> text_of({"settle": "more seeds"}, "settle"), text_of({"settle": 3}, "settle")
+    ('more seeds', '')
+    """
+    value = plain.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def effect(evidence: dict[str, Any]) -> str:
@@ -355,6 +402,9 @@ def _study(files: RunFiles, name: str, claims: tuple[ClaimView, ...], names: set
         conditions=tuple((*key, tuple(group)) for key, group in groups.items()),
         settings=tuple((key, value) for key, value in flattened(settings) if value != "null"),
         command=plain["command"],
+        question=text_of(plain, "question") or plain["title"],
+        answer=text_of(plain, "answer"),
+        scale=text_of(plain, "scale"),
     )
 
 

@@ -1,20 +1,22 @@
-"""The page: one HTML file that needs no other file and never runs anything that comes from data."""
+"""The pages: HTML files that need no other file and never run anything that comes from data."""
 
 import base64
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from separatrix.report.content import MARKS, FigureView, Report
+from separatrix.report.content import MARKS, FigureView, Report, StudyView
 from separatrix.report.figure.data import data_of, page_data
 from separatrix.report.figure.draw import Drawing
 from separatrix.report.figure.legend import entries_of
+from separatrix.report.landing import banner_of, cards_of, groups_of
 
-MOST_TABLE_ROWS = 1000  # of one table on the page; its CSV file has all
+MOST_TABLE_ROWS = 1000  # of one table on a page; its CSV file has all
+MOST_PAGE_BYTES = 300_000  # of a study; above, its tables show fewer rows
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("separatrix.report", "templates"),
     autoescape=True,
@@ -34,7 +36,7 @@ def lead_of(report: Report) -> str:
     """The first sentence of a report: what it is.
 
     >>> lead_of(Report((), (), (), (), (), None))
-    'What 0 studies, run as stated below, say of 0 sentences of 0 papers on when ...'
+    'When does a convolutional network learn where a locally or fully connected one does not? 0 ...'
     """
 
     def counted(count: int, one: str, many: str) -> str:
@@ -46,13 +48,13 @@ def lead_of(report: Report) -> str:
             "with its answer, the gain and its interval."
         )
     studies = counted(len(report.studies), "study", "studies")
-    verb = "says" if len(report.studies) == 1 else "say"
     claims = counted(len(report.claims), "sentence", "sentences")
     papers = counted(len(report.papers), "paper", "papers")
+    facts = dict(report.facts)
+    how = ", ".join(facts[key] for key in ("device", "whole time") if key in facts)
     return (
-        f"What {studies}, run as stated below, {verb} of {claims} of {papers} on when "
-        "convolutional networks learn and locally or fully connected ones do not: each sentence "
-        "with its verdict, the measured effect and its interval."
+        "When does a convolutional network learn where a locally or fully connected one does not? "
+        f"{studies} tested {claims} of {papers}{f' ({how})' if how else ''}."
     )
 
 
@@ -92,32 +94,79 @@ def figure_on_page(view: FigureView, drawing: Drawing) -> FigureOnPage:
     return FigureOnPage(Markup(drawing.inline), legend, plain, missing)
 
 
-def html_page(report: Report, drawings: Mapping[str, Drawing]) -> str:
-    """The report as HTML; `drawings` holds the drawing of each figure by its anchor.
+def html_pages(report: Report, drawings: Mapping[str, Drawing]) -> dict[str, str]:
+    """The report as HTML by file name: `index.html` and one page per study.
+
+    Args:
+        report: the report.
+        drawings: the drawing of each figure, by its anchor.
+
+    Returns:
+        The pages. Each needs no other file; links lead from one to another.
 
     >>> facts = (("device", "<script>alert(1)</script>"),)
-    >>> "<script>alert" in html_page(Report((), (), (), (), facts, None), {})
+    >>> "<script>alert" in html_pages(Report((), (), (), (), facts, None), {})["index.html"]
     False
     """
     # Only these are trusted: the package's own style and script, and SVG in which all text was
     # escaped when it was written.
     style, script = template_source("page.css"), template_source("page.js")
-    return render(
-        "page.html.jinja",
-        report=report,
+    common: dict[str, Any] = {
+        "report": report,
+        "marks": MARKS,
+        "evidence_columns": EVIDENCE_COLUMNS,
+        "most_rows": MOST_TABLE_ROWS,
+        "style": Markup(style),
+        "script": Markup(script),
+        "script_hash": source_hash(script),
+    }
+
+    def drawn(views: Iterable[FigureView]) -> dict[str, FigureOnPage]:
+        return {view.anchor: figure_on_page(view, drawings[view.anchor]) for view in views}
+
+    pages = {
+        study.page: _study_page(study, common | {"drawn": drawn(study.figures)})
+        for study in report.studies
+    }
+    cards = cards_of(report)
+    scale, scale_words = banner_of(report)
+    pages["index.html"] = render(
+        "index.html.jinja",
+        **common,
         lead=lead_of(report),
-        marks=MARKS,
-        evidence_columns=EVIDENCE_COLUMNS,
-        drawn={
-            view.anchor: figure_on_page(view, drawings[view.anchor])
-            for study in report.studies
-            for view in study.figures
+        scale=scale,
+        scale_words=scale_words,
+        cards=cards,
+        kept_images={
+            card.study.name: image_address(card.kept_figure.svg)
+            for card in cards
+            if card.study and card.kept_figure
         },
-        most_rows=MOST_TABLE_ROWS,
-        style=Markup(style),
-        script=Markup(script),
-        script_hash=source_hash(script),
+        groups=groups_of(report),
+        unmeasured=tuple(claim for claim in report.claims if claim.verdict == "not measured"),
+        pages={study.name: study.page for study in report.studies},
+        drawn=drawn(card.figure for card in cards if card.figure),
     )
+    return pages
+
+
+def _study_page(study: StudyView, values: dict[str, Any]) -> str:
+    """The page of a study; long tables are cut further until the page is small enough."""
+    html = ""
+    for rows in (MOST_TABLE_ROWS, 200, 60, 20):
+        html = render("study.html.jinja", study=study, **(values | {"most_rows": rows}))
+        if len(html.encode()) <= MOST_PAGE_BYTES:
+            break
+    return html
+
+
+def image_address(svg: str) -> str:
+    """An SVG file as an address that a page can hold.
+
+    >>> image_address("<svg/>")
+    'data:image/svg+xml;base64,PHN2Zy8+'
+    """
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def render(template: str, **values: Any) -> str:

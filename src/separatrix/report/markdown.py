@@ -44,7 +44,7 @@ def markdown_page(report: Report) -> str:
     counts = " · ".join(
         f"{MARKS[verdict]} {verdict}: **{count}**" for verdict, count in report.counts
     )
-    lines = ["# Separatrix", "", lead_of(report), "", counts, "", "## Claims", ""]
+    lines = ["# Separatrix", "", plain(lead_of(report)), "", counts, "", "## Claims", ""]
     if report.claims:
         lines += _table(
             ("Paper", "Claim", "Verdict", "Effect [95 % interval]", "Evidence"),
@@ -53,7 +53,8 @@ def markdown_page(report: Report) -> str:
                     plain(claim.paper_name),
                     plain(claim.statement),
                     f"{MARKS[claim.verdict]} {claim.verdict}"
-                    + (f" ({plain(claim.place)})" if claim.outside else ""),
+                    + (f" ({plain(claim.place)})" if claim.outside else "")
+                    + (f" (kept full-scale run: {claim.kept.words})" if claim.kept else ""),
                     _effects(claim),
                     f"[{plain(claim.study or 'evidence')}](#{claim.anchor})",
                 )

@@ -3,6 +3,7 @@
 Every file is composed before the first one is written, and each file is written atomically.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from separatrix.report.content import FigureView, Report, compose
 from separatrix.report.figure.cache import drawings_of
 from separatrix.report.figure.data import csv_of, data_of, table_csv
 from separatrix.report.figure.draw import FORMATS, Drawing, save
-from separatrix.report.html import html_page
+from separatrix.report.html import html_pages
+from separatrix.report.kept import NOTHING_KEPT
 from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
@@ -23,9 +25,9 @@ from separatrix.report.read import RunFiles, read_run
 def write_report(folder: str | os.PathLike[str]) -> Path:
     """Write the report of a run into the folder `report/` of the run.
 
-    `index.html` needs no other file. Beside it are `report.md`, the figures as SVG in `figures/`,
-    and the data of figures and tables as CSV in `data/`. The same claims, outcomes and manifest
-    give the same bytes.
+    `index.html` has the answers; each study has a page `study-NAME.html` with its evidence. Beside
+    them are `report.md`, the figures as SVG in `figures/`, and the data of figures and tables as
+    CSV in `data/`. The same claims, outcomes and manifest give the same bytes.
 
     Args:
       folder: the folder of a run, as `Lab` or `separatrix run --out` makes it.
@@ -50,12 +52,12 @@ def write_report(folder: str | os.PathLike[str]) -> Path:
         target / "figures" / view.file: drawings[view.anchor].alone for view in _figures(report)
     }
     files |= {target / "data" / name: text for name, text in data_files(run, report).items()}
-    # The page comes last, so that a reader who sees it finds everything that it refers to.
-    files |= {
-        target / "report.md": markdown_page(report),
-        target / "index.html": html_page(report, drawings),
-    }
+    # The index comes last, so that a reader who sees it finds everything that it refers to.
+    files[target / "report.md"] = markdown_page(report)
+    files |= {target / name: text for name, text in html_pages(report, drawings).items()}
     _write_files(target, files)
+    for file in set(target.glob("study-*.html")) - set(files):
+        file.unlink(missing_ok=True)  # the page of a study that an earlier run had
     return target / "index.html"
 
 
@@ -63,7 +65,8 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     """Write the small part of a run that is worth keeping under version control.
 
     `claims.json` and `manifest.json` are copies, `README.md` is the report as Markdown, `figures/`
-    holds SVG files and `tables/` CSV files. No part of it needs this package to be read.
+    holds SVG files and `tables/` CSV files, and `headline.json` names the headline figures. No part
+    of it needs this package to be read. `evidence/pack.py` then makes it part of the package.
 
     Args:
       folder: the folder of a run.
@@ -84,7 +87,7 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     """
     source, target = Path(folder), Path(target)
     run = read_run(source)
-    report = compose(run)
+    report = compose(run, NOTHING_KEPT)
     drawings = _drawings(report)
     files: dict[Path, bytes | str] = {
         target / name: (source / name).read_bytes()
@@ -96,6 +99,17 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     for study, outcome in run.outcomes.items():
         for table in outcome.get("tables", []):
             files[target / "tables" / f"{study}-{table['name']}.csv"] = table_csv(table)
+    named = {
+        study.name: {
+            "file": view.file,
+            "title": view.figure.title,
+            "caption": view.figure.caption,
+        }
+        for study in report.studies
+        for view in study.figures
+        if view.figure.headline
+    }
+    files[target / "headline.json"] = json.dumps(named, ensure_ascii=False, indent=1) + "\n"
     files[target / "README.md"] = markdown_page(report)
     _write_files(target, files)
     return target / "README.md"

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing is fetched, nothing fails, and every control works."""
+"""The pages in a real browser: nothing is fetched, nothing fails, and every control works."""
 
 import csv
 import hashlib
@@ -17,11 +17,13 @@ AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """A page with plain names and one with evil ones."""
-    return {
-        extra: write_report(write_run(tmp_path_factory.mktemp("run") / "run", text)).as_uri()
-        for extra, text in (("", ""), ("evil", EVIL))
-    }
+    """The page of a study and the index, with plain names and with evil ones."""
+    out = {}
+    for extra, text in (("", ""), ("evil", EVIL)):
+        index = write_report(write_run(tmp_path_factory.mktemp("run") / "run", text))
+        out[extra] = index.with_name("study-sample.html").as_uri()
+        out[f"index {extra}".strip()] = index.as_uri()
+    return out
 
 
 @pytest.fixture
@@ -75,17 +77,52 @@ def test_the_accessibility_checker_is_the_one_we_state():
     assert hashlib.sha256(AXE.read_bytes()).hexdigest() == stated.group(1)
 
 
-def test_claims_are_filtered_by_paper_and_verdict(visit):
-    tab = visit()
-    rows = tab.locator("table.claims tbody tr:visible")
+def test_claims_are_filtered_by_paper_verdict_and_words(visit):
+    tab = visit("index")
+    rows = tab.locator("tr[data-paper]:visible")
     assert rows.count() == 3
     tab.get_by_label("Paper").select_option("lahoti")
     assert rows.count() == 2
-    tab.get_by_label("Verdict").select_option("undecided")
+    tab.locator("[name=verdict]").select_option("undecided")
     assert rows.count() == 1
     assert "1 of 3 claims" in tab.locator("#filters").inner_text()
     tab.get_by_label("Paper").select_option("malach")
     assert rows.count() == 0
+    assert not tab.locator("tr.question").is_visible(), "a question without claims is not shown"
+    tab.get_by_label("Paper").select_option("")
+    tab.locator("[name=verdict]").select_option("")
+    tab.get_by_label("Words").fill("Malach")
+    assert rows.count() == 1
+
+
+def test_claims_are_sorted_and_come_back(visit):
+    tab = visit("index")
+
+    def verdicts():
+        return [row.get_attribute("data-verdict") for row in tab.locator("tr[data-paper]").all()]
+
+    before = verdicts()
+    tab.get_by_label("Order").select_option("verdict")
+    assert verdicts() == ["refuted", "undecided", "supported"]
+    tab.get_by_label("Order").select_option("")
+    assert verdicts() == before
+    assert tab.locator("tr.question").is_visible()
+
+
+def test_the_first_figure_is_in_the_first_screen(visit):
+    tab = visit("index", viewport={"width": 1300, "height": 700})
+    box = tab.locator(".card .chart > svg").first.bounding_box()
+    assert box["y"] + box["height"] <= 700
+    box = visit("index", viewport={"width": 390, "height": 844}).locator(".chart > svg").first
+    assert box.bounding_box()["y"] + box.bounding_box()["height"] <= 2 * 844
+
+
+def test_every_link_of_the_index_leads_to_the_evidence(visit, pages):
+    tab = visit("index")
+    links = tab.locator("tr[data-paper] a")
+    assert links.count() == 3
+    target = tab.evaluate("each => each.href", links.first.element_handle())
+    assert target.startswith(pages[""] + "#claim-")
 
 
 def test_hovering_tells_cell_interval_and_trials(visit):
@@ -182,20 +219,30 @@ def test_light_and_dark(visit):
     assert colours(visit(color_scheme="dark")) == ["rgb(21, 24, 29)", "rgb(228, 231, 235)"]
 
 
-def test_on_paper_there_are_figures_with_legends_and_no_controls(visit):
-    tab = visit(color_scheme="dark")
+@pytest.mark.parametrize(
+    "which, controls, kept_parts",
+    [
+        ("", ("nav", ".tools", ".legend input", ".up"), (".legend label", ".caption")),
+        ("index", ("#filters", ".legend input"), (".card .answer", "table.claims thead")),
+    ],
+)
+def test_on_paper_there_are_figures_with_legends_and_no_controls(
+    visit, which, controls, kept_parts
+):
+    tab = visit(which, color_scheme="dark")
     tab.emulate_media(media="print")
     assert colours(tab)[1] == "rgb(28, 32, 38)", "black on paper, whatever the screen"
-    for control in ("nav", "#filters", ".tools", ".legend input", ".up"):
+    for control in controls:
         assert tab.locator(control).first.is_hidden(), control
-    for kept in (".legend label", ".chart svg", "table.claims thead", ".caption"):
+    for kept in (".chart svg", *kept_parts):
         assert tab.locator(kept).first.is_visible(), kept
     assert tab.pdf()[:4] == b"%PDF"
 
 
+@pytest.mark.parametrize("which", ["", "index"])
 @pytest.mark.parametrize("width", [320, 390, 768, 1200])
-def test_nothing_sticks_out_at_any_width(visit, width):
-    tab = visit(viewport={"width": width, "height": 800})
+def test_nothing_sticks_out_at_any_width(visit, which, width):
+    tab = visit(which, viewport={"width": width, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     tip = over_point(tab, "sample-curves", 0, 2)
     box = tip.bounding_box()
@@ -204,6 +251,7 @@ def test_nothing_sticks_out_at_any_width(visit, width):
 
 
 def test_names_that_are_scripts_are_shown_and_not_run(visit):
+    assert visit("index evil").evaluate("window.ran") is None
     tab = visit("evil")
     for figure in tab.locator("figure").all():
         name = figure.get_attribute("id")
@@ -216,9 +264,10 @@ def test_names_that_are_scripts_are_shown_and_not_run(visit):
     assert tab.locator("body").inner_text().count("<script>") > 10
 
 
+@pytest.mark.parametrize("which", ["", "index"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_accessibility_checker_finds_nothing_serious(visit, scheme):
-    tab = visit(color_scheme=scheme)
+def test_the_accessibility_checker_finds_nothing_serious(visit, which, scheme):
+    tab = visit(which, color_scheme=scheme)
     over_point(tab, "sample-curves", 0, 0)
     # The page's policy forbids scripts that are not its own, so the checker comes in through the
     # debugger.
@@ -235,8 +284,9 @@ def test_the_accessibility_checker_finds_nothing_serious(visit, scheme):
 def test_without_scripts_the_page_is_still_whole(browser, pages):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
+    tab.goto(pages["index"])
+    assert tab.locator("tr[data-paper]:visible").count() == 3
     tab.goto(pages[""])
-    assert tab.locator("table.claims tbody tr:visible").count() == 3
     assert tab.locator("#sample-curves .legend label").count() == 5
     assert not tab.locator("#sample-curves .legend input:visible").count()
     assert tab.locator("#sample-curves .chart svg").is_visible()

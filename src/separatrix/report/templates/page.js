@@ -8,21 +8,47 @@
     return node;
   };
 
-  // Filters of the claims by paper and verdict.
+  // Claims: filtered by paper, verdict and words, and sorted.
   const form = document.getElementById("filters");
   if (form) {
-    const rows = [...document.querySelectorAll("table.claims tbody tr")];
+    const rows = [...document.querySelectorAll("table.claims tbody tr:not(.question)")];
+    const homes = rows.map((row) => row.parentNode);
+    const table = document.querySelector("table.claims");
+    const sorted = document.createElement("tbody");
+    const verdicts = ["refuted", "undecided", "supported", "not measured"];
+    const text = (row) => row.cells[0].textContent;
+    const keys = {
+      surprise: (row) => 10 * (1 - row.dataset.contradicts) + verdicts.indexOf(row.dataset.verdict),
+      verdict: (row) => verdicts.indexOf(row.dataset.verdict),
+      statement: () => 0,
+    };
+    const place = () => {
+      const key = keys[form.order.value];
+      rows.forEach((row, i) => homes[i].append(row));
+      if (key) {
+        const order = [...rows].sort((a, b) => key(a) - key(b) || text(a).localeCompare(text(b)));
+        sorted.append(...order);
+        table.append(sorted);
+      } else sorted.remove();
+    };
     const apply = () => {
+      const words = form.words.value.toLowerCase();
       let shown = 0;
       for (const row of rows) {
         const differs = (key) => form[key].value && row.dataset[key] !== form[key].value;
-        row.hidden = ["paper", "verdict"].some(differs);
+        row.hidden = ["paper", "verdict"].some(differs) || !text(row).toLowerCase().includes(words);
         shown += row.hidden ? 0 : 1;
       }
+      for (const group of document.querySelectorAll("tbody.group")) {
+        group.hidden = !group.querySelector("tr:not(.question):not([hidden])");
+      }
+      const folded = document.querySelector("details.unmeasured");
+      if (folded && form.verdict.value === "not measured") folded.open = true;
       form.querySelector("output").textContent = shown + " of " + rows.length + " claims";
     };
     form.hidden = false;
-    form.addEventListener("change", apply);
+    form.addEventListener("change", () => { place(); apply(); });
+    form.addEventListener("input", apply);
     form.addEventListener("submit", (event) => event.preventDefault());
     apply();
   }

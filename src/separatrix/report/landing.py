@@ -1,0 +1,175 @@
+"""The report's first screen: what was run, and one card per paper with its question and answer."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from separatrix.report.content import ClaimView, FigureView, Report, StudyView, counts_of
+from separatrix.report.kept import DECIDED, Kept, KeptFigure, kept_evidence
+from separatrix.report.read import VERDICTS
+from separatrix.studies import Figure
+
+# What each scale is for.
+SCALE_WORDS = {
+    "quick": "a smoke test, minutes on a laptop. It decides few claims; the kept full-scale "
+    "verdicts are beside its own.",
+    "laptop": "a first answer, up to an hour on a laptop; the kept full-scale verdicts are beside "
+    "its own.",
+    "full": "the scale of the kept evidence: minutes to hours on a GPU.",
+}
+PAPER_QUESTIONS = {
+    "malach": "Can gradient descent learn short patterns with a convolutional network where it "
+    "cannot with a fully connected one?",
+    "lahoti": "How many samples do local windows and shared weights save?",
+    "liang": "At the edge of stability, does the generalization gap follow the size of the patch "
+    "or that of the whole input?",
+    "ours": "What holds beyond the papers?",
+    "diagnosis": "Would local windows and shared weights pay on this data set?",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One paper on the first screen.
+
+    Attributes:
+        paper: the paper's key.
+        name: how tables cite it.
+        citation: its full citation.
+        question: what it asks.
+        sentence: what this run says, in one sentence.
+        figure: the headline figure of this run, if any.
+        study: the study of the figure, if any.
+        kept_figure: the same figure of the kept full-scale run, if any.
+        counts: (verdict, claims here, the same claims in the kept runs).
+        kept: how many of the claims have a kept verdict by their present rule.
+        contradictions: claims that this run and the kept runs decide differently.
+        refuted: the claims that this run refutes.
+    """
+
+    paper: str
+    name: str
+    citation: str
+    question: str
+    sentence: str
+    figure: FigureView | None
+    study: StudyView | None
+    kept_figure: KeptFigure | None
+    counts: tuple[tuple[str, int, int], ...]
+    kept: int
+    contradictions: tuple[ClaimView, ...]
+    refuted: tuple[ClaimView, ...]
+
+
+def banner_of(report: Report) -> tuple[str, str]:
+    """The scale of a run and what that means, in words.
+
+    >>> banner_of(Report((), (), (), (), (), None))
+    ('', '')
+    """
+    scales = list(dict.fromkeys(study.scale for study in report.studies if study.scale))
+    if len(scales) != 1:
+        return (" and ".join(scales), "") if scales else ("", "")
+    return scales[0], SCALE_WORDS.get(scales[0], "")
+
+
+def cards_of(report: Report, kept: Kept | None = None) -> tuple[Card, ...]:
+    """One card per paper, in the order of its claims; questions of our own come last.
+
+    Args:
+        report: the report.
+        kept: the kept full-scale evidence; None for that of this package.
+
+    Returns:
+        The cards.
+
+    >>> cards_of(Report((), (), (), (), (), None))
+    ()
+    """
+    beside = kept_evidence() if kept is None else kept
+    cards: list[Card] = []
+    for paper in sorted(report.papers, key=lambda paper: paper[0] == "ours"):
+        shown = {card.figure.anchor for card in cards if card.figure}
+        cards.append(_card(report, beside, shown, *paper))
+    return tuple(cards)
+
+
+def _card(
+    report: Report, kept: Kept, shown: set[str], paper: str, name: str, citation: str
+) -> Card:
+    claims = [claim for claim in report.claims if claim.paper == paper]
+    studies = [
+        study for study in report.studies if any(claim.paper == paper for claim in study.claims)
+    ]
+    study, figure = headline_of(studies, shown)
+    known = [claim.kept.verdict for claim in claims if claim.kept and claim.kept.current]
+    return Card(
+        paper=paper,
+        name=name,
+        citation=citation,
+        question=PAPER_QUESTIONS.get(paper) or (studies[0].question if studies else name),
+        sentence=_sentence(
+            study, [claim for claim in claims if study and claim.study == study.name]
+        )
+        or _sentence(None, claims),
+        figure=figure,
+        study=study,
+        kept_figure=kept.figures.get(study.name) if study and study.scale != "full" else None,
+        counts=tuple(
+            (verdict, here, known.count(verdict))
+            for verdict, here in counts_of(claims)
+            if here or known.count(verdict) or verdict in DECIDED
+        ),
+        kept=len(known),
+        contradictions=tuple(claim for claim in claims if claim.contradicts),
+        refuted=tuple(claim for claim in claims if claim.verdict == "refuted"),
+    )
+
+
+def headline_of(
+    studies: Iterable[StudyView], shown: Iterable[str] = ()
+) -> tuple[StudyView | None, FigureView | None]:
+    """The headline figure among those of some studies, and its study.
+
+    Figures in `shown`, by their anchors, are on other cards already. Without a marker (older runs have none) it is the first figure of several curves with two
+    logarithmic axes, then the first figure of all.
+
+    >>> headline_of(())
+    (None, None)
+    """
+    views = [
+        (study, view) for study in studies for view in study.figures if view.anchor not in shown
+    ]
+
+    def rank(pair: tuple[StudyView, FigureView]) -> int:
+        figure = pair[1].figure
+        if figure.headline:
+            return 0
+        curves = isinstance(figure, Figure) and len(figure.series) > 1
+        return 1 if curves and figure.x.log and figure.y.log else 2
+
+    return min(views, key=rank, default=(None, None))
+
+
+def _sentence(study: StudyView | None, claims: list[ClaimView]) -> str:
+    """A study's answer, or what is said of its first decided claim (else of its first claim)."""
+    if study is not None and study.answer:
+        return study.answer
+    if not claims:
+        return ""
+    first = min(claims, key=lambda claim: claim.verdict not in DECIDED)
+    there = f"; {first.kept.words} at full scale" if first.kept is not None else ""
+    return f"“{first.statement}” — {first.verdict} here{there}."
+
+
+def groups_of(report: Report) -> tuple[tuple[StudyView | None, tuple[ClaimView, ...]], ...]:
+    """The measured claims by study, those of no study last; groups without claims are left out.
+
+    >>> groups_of(Report((), (), (), (), (), None))
+    ()
+    """
+    groups: list[tuple[StudyView | None, tuple[ClaimView, ...]]] = [
+        (study, study.claims) for study in report.studies
+    ]
+    groups.append((None, report.orphans))
+    shown = ((study, tuple(c for c in own if c.verdict != VERDICTS[-1])) for study, own in groups)
+    return tuple((study, own) for study, own in shown if own)
