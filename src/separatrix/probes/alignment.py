@@ -2,6 +2,8 @@
 along the task's signal.
 """
 
+import math
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -74,6 +76,33 @@ def alignment(moment: Moment) -> Float[Array, ""]:
     inner = _best(moment.params, direction, moment.layout)
     norm = jnp.linalg.norm(moment.params.layers[0].weights, axis=-1)
     return unit_mean(inner / jnp.where(norm > 0, norm, 1.0), moment.layout)
+
+
+@probe("patch_alignment", needs="direction")
+def patch_alignment(moment: Moment) -> Float[Array, ""]:
+    """For every patch the alignment of the unit that sees it best, the mean over patches.
+
+    Unlike `alignment`, it notices an FCN whose units leave patches uncovered. A patch that no unit
+    sees counts 0.
+    """
+    direction, layout = require_direction(moment), moment.layout
+    weights = moment.params.layers[0].weights
+    norm = jnp.linalg.norm(weights, axis=-1)[..., None]
+    cosines = along(weights, direction, layout) / jnp.where(norm > 0, norm, 1.0)
+    seen = layout.spread(cosines)
+    seen = jnp.broadcast_to(seen, (layout.windows.positions, *seen.shape[1:]))
+    units = layout.units > 0
+    inside = layout.inside.reshape(-1, layout.windows.channels).max(1) > 0
+    real = jnp.broadcast_to(units, seen.shape[:2])[..., None] & inside
+    best = jnp.where(real, seen, -jnp.inf).max(axis=1)  # (positions, area)
+    places = layout.windows.places()
+    count = math.prod(layout.windows.space)
+    patches = jnp.full((count,), -jnp.inf).at[places].max(best)
+    true = 1
+    for length in moment.task.shape[:-1]:
+        true = true * length
+    kept = jnp.where(jnp.isfinite(patches), patches, 0.0) * (jnp.arange(count) < true)
+    return kept.sum() / true
 
 
 @probe("drift", needs="direction")

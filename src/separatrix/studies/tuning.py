@@ -260,3 +260,68 @@ def scale_of(threshold: Threshold) -> float:
         ),
         2.0,
     )
+
+
+def tune_until_interior(
+    lab: Lab,
+    names: Iterable[Name],
+    start: Option,
+    neighbours: Callable[[Option], Sequence[Option]],
+    trials: Callable[[Name, Option], Iterable[Trial]],
+    score: Callable[[Row], float],
+    moves: int,
+    columns: Iterable[str],
+) -> dict[Name, Choice[Option]]:
+    """The option of every name that is better than all of its neighbours.
+
+    The search begins at `start`, tries the neighbours of the best option so far, and moves to the
+    best of them until none is better: then the optimum is interior to what was tried.
+
+    Args:
+        lab: where trials run.
+        names: who needs a choice.
+        start: the untuned option, which wins ties.
+        neighbours: the options next to an option; none for no tuning.
+        trials: the trials on which an option of a name is judged, the same seeds for each option.
+        score: the score of a trial's row; the lowest mean wins.
+        moves: after so many rounds a name keeps the best option so far.
+        columns: the columns that `score` needs.
+
+    Returns:
+        A choice for every name, with the scores of all that was tried.
+
+    >>> tune_until_interior(Lab(), ["CNN"], 1.0, lambda rate: [], lambda *_: [], float, 3, [])
+    {'CNN': Choice(option=1.0, scores={}, about=None)}
+    """
+    scores: dict[Any, dict[Option, float]] = {name: {} for name in names}
+    best = dict.fromkeys(scores, start)
+    for _ in range(moves + 1):
+        wanted = {
+            name: [o for o in (best[name], *neighbours(best[name])) if o not in tried]
+            for name, tried in scores.items()
+            if neighbours(best[name])
+        }
+        grids = {
+            name: {option: tuple(trials(name, option)) for option in options}
+            for name, options in wanted.items()
+            if options
+        }
+        if not grids:
+            break
+        for name, grid in run_grids(lab, grids, "tuning", columns).items():
+            for option, rows in grid.items():
+                scores[name][option] = (
+                    float(np.mean([score(row) for row in rows])) if rows else math.inf
+                )
+            tried = scores[name]
+            best[name] = min(tried, key=lambda o: (tried[o], o != best[name]))
+    return {name: Choice(best[name], scores[name]) for name in scores}
+
+
+def is_interior(choice: Choice[Option], neighbours: Callable[[Option], Sequence[Option]]) -> bool:
+    """Whether every neighbour of the chosen option was tried.
+
+    >>> is_interior(Choice(2, {1: 0.3, 2: 0.1, 3: 0.2}), lambda n: [n - 1, n + 1])
+    True
+    """
+    return all(option in choice.scores for option in neighbours(choice.option))

@@ -1,83 +1,97 @@
 """What the sample-complexity study varies, at each scale."""
 
+import functools
 import math
 
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.tasks import SignalTask
-from separatrix.theory.signal import true_signal_risk
+from separatrix.theory.signal import floor_samples, true_signal_risk
 
 NETWORKS = ("CNN", "LCN", "FCN")
-REGIMES = {
-    "fixed": "σ = .3 for every k",
-    "root": "σ = 1/√k, the edge of the paper's assumption",
-    "half-root": "σ = .5/√k, where a linear rule suffices",
-}
+# The noise of a regime is c/√k; None stands for the same noise at every k.
+REGIMES: dict[str, float | None] = {"root": 1.0, "root-0.7": 0.7, "root-0.5": 0.5, "fixed": None}
+TARGETS = ("alignment", "risk")
 
 
-class Lines(Settings, of="signal.full"):
-    """Two lines of cells, and when the searches on them end.
+class Grid(Settings, of="signal.grid"):
+    """A factorial grid of cells: every number of patches with every dimension."""
 
-    Patches vary at dimension `base_dimension`, dimensions at `base_patches` patches. A search ends
-    when the interval of the threshold's logarithm is no wider than `width`, or after `trials`.
-    """
+    patches: tuple[int, ...] = setting(default=(3, 6, 12), low=1)
+    dimensions: tuple[int, ...] = setting(default=(3, 6, 12), low=1)
 
-    patches: tuple[int, ...] = setting(default=(6, 8, 12), low=1)
-    dimensions: tuple[int, ...] = setting(default=(6, 8, 12), low=1)
-    base_patches: int = 8
-    base_dimension: int = 8
-    width: float = setting(default=1.0, low=0.05)
-    trials: int = 36
-
-    def grid(self) -> list[tuple[int, int]]:
+    def pairs(self) -> list[tuple[int, int]]:
         """The (patches, dimension) of every cell."""
-        along = [(patches, self.base_dimension) for patches in self.patches]
-        return list(dict.fromkeys(along + [(self.base_patches, d) for d in self.dimensions]))
+        return [(k, d) for k in self.patches for d in self.dimensions]
 
 
-class TuningGrid(Settings, of="signal.tune"):
-    """The grid of recipes, the same for every network, and the seeds on which they are compared.
+class Search(Settings, of="signal.search"):
+    """When a search for a threshold ends.
 
-    With `each` a network's recipe is chosen over all numbers of patches, else at the first one
-    alone.
+    It ends when the interval of the threshold's logarithm is no wider than `width`, or after
+    `trials`. Searches at neighbouring recipes and for the second target end after `few` trials.
     """
 
-    rates: tuple[float, ...] = (0.33, 1.0, 3.0)
-    biases: tuple[float, ...] = (0.5,)
-    ramps: tuple[float, ...] = (0.5,)
-    seeds: int = 4
-    each: bool = False
+    width: float = setting(default=0.5, low=0.02)
+    trials: int = setting(default=40, low=8)
+    few: int = setting(default=24, low=8)
+    largest: int = setting(default=16384, low=16)
+    ratio: float = setting(default=1.25, low=1.05, high=2)
+    round: int = setting(default=240, low=1)
 
 
-class SignalSettings(Lines, of="signal"):
-    """The grid of cells, the target, the searches and the tuning.
+class Tuning(Settings, of="signal.tune"):
+    """How the recipe of a cell is chosen, on seeds that no result uses.
 
-    CNN and LCN are measured on the study's own lines. The fully connected network has lines and
-    ends of its own (`full`), since it costs so much more. `map_places` are the receptive fields and
-    numbers of filters of the sketched map; without any there is no map.
-
-    >>> SignalSettings().cells("CNN")[:2]
-    [(6, 8), (8, 8)]
+    A recipe is a place of a lattice: learning rates a factor `step` apart, and LSA biases `bias`
+    apart (0: the bias is not tuned). The search begins at the untuned recipe and moves to the best
+    neighbour until no neighbour is better: then the optimum is interior. It gives up after `moves`.
     """
 
-    regimes: tuple[str, ...] = setting(default=("fixed",), among=REGIMES)
-    full: Lines = Lines()
+    step: float = setting(default=2.0, low=1.1)
+    bias: float = setting(default=0.0, low=0, high=0.4)
+    seeds: int = setting(default=3, low=1)
+    moves: int = setting(default=2, low=0)
+
+
+class SignalSettings(Settings, of="signal"):
+    """The grids, the regimes, the targets, the searches and the tuning.
+
+    `shared`, `local` and `full` are the grids of CNN, LCN and FCN. In the regime of fixed noise the
+    FCN is measured up to `full_fixed` patches. `alignment` is the patch alignment of the first
+    target and `margin` the distance to the network that knows the signal of the second one.
+
+    >>> len(SignalSettings().cells("root", "CNN"))
+    9
+    """
+
+    regimes: tuple[str, ...] = setting(default=("root",), among=REGIMES)
+    targets: tuple[str, ...] = setting(default=("alignment",), among=TARGETS)
+    shared: Grid = Grid()
+    local: Grid = Grid()
+    full: Grid = Grid()
+    full_fixed: int = setting(default=12, low=1)
     noise: float = setting(default=0.3, low=0, open_low=True)
+    alignment: float = setting(default=0.8, low=0, open_low=True)
     bias: float = setting(default=0.5, low=0)
     margin: float = 0.05
-    steps: int = 200
-    test: int = 1024
-    largest: int = 16384
-    round: int = 120
-    tune: TuningGrid = TuningGrid()
-    estimator_seeds: int = 24
-    map_places: tuple[int, ...] = setting(default=(1, 2, 4), low=1)
+    steps: int = setting(default=100, low=2)
+    test: int = setting(default=512, low=1)
+    search: Search = Search()
+    tune: Tuning = Tuning()
+    neighbours: bool = False
+    estimator_trials: int = setting(default=24, low=8)
     seed: int = 0
 
     def check(self) -> None:
-        if len(set(self.map_places)) == 1:
+        if not self.regimes or "alignment" not in self.targets:
+            raise SeparatrixError(
+                "the study `signal` needs a regime and the target `alignment`, "
+                f"got {self.regimes} and {self.targets}"
+            )
+        if not self.alignment < 1:
             raise ParameterError(
-                self.owner, "map_places", "at least two different numbers, or none", self.map_places
+                self.owner, "alignment", "a number in (0, 1), since a cosine is", self.alignment
             )
         if self.margin <= 0:
             raise ParameterError(
@@ -86,9 +100,9 @@ class SignalSettings(Lines, of="signal"):
                 "> 0: no learner can be asked to beat the network that knows the signal",
                 self.margin,
             )
-        for regime in self.regimes:
+        for regime in self.regimes if "risk" in self.targets else ():
             for network in NETWORKS:
-                for patches, _ in self.cells(network):
+                for patches, _ in self.cells(regime, network):
                     self._check_target(patches, self.sigma(regime, patches))
 
     def _check_target(self, patches: int, sigma: float) -> None:
@@ -99,73 +113,80 @@ class SignalSettings(Lines, of="signal"):
                 "guessing; choose less noise or a smaller margin"
             )
 
-    def lines(self, network: str) -> Lines:
-        """The lines on which a network is measured."""
-        return self.full if network == "FCN" else self
-
-    def cells(self, network: str) -> list[tuple[int, int]]:
+    def cells(self, regime: str, network: str) -> list[tuple[int, int]]:
         """The (patches, dimension) at which a network's threshold is measured."""
-        return self.lines(network).grid()
-
-    def tuned_patches(self, network: str, patches: int) -> int:
-        """The number of patches at which the recipe of a cell with so many patches is chosen."""
-        return patches if self.tune.each else self.cells(network)[0][0]
-
-    def tuned_cell(self, network: str, patches: int) -> tuple[int, int]:
-        """The cell at which that recipe is chosen."""
-        return self.tuned_patches(network, patches), self.lines(network).base_dimension
+        grid = {"CNN": self.shared, "LCN": self.local, "FCN": self.full}[network]
+        most = self.full_fixed if (regime, network) == ("fixed", "FCN") else math.inf
+        return [(k, d) for k, d in grid.pairs() if k <= most]
 
     def sigma(self, regime: str, patches: int) -> float:
-        """The noise of a regime."""
-        scale = {
-            "fixed": self.noise,
-            "root": 1.0 / math.sqrt(patches),
-            "half-root": 0.5 / math.sqrt(patches),
-        }
-        return scale[regime]
+        """The noise of a regime.
+
+        >>> SignalSettings().sigma("root-0.5", 25)
+        0.1
+        """
+        share = REGIMES[regime]
+        return self.noise if share is None else share / math.sqrt(patches)
 
     def task(self, regime: str, patches: int, dimension: int) -> SignalTask:
         """The task of a cell."""
-        return SignalTask(patches, dimension, self.sigma(regime, patches))
+        return _task(patches, dimension, self.sigma(regime, patches))
 
-    def target(self, patches: int, sigma: float, margin: float | None = None) -> float:
-        """The risk that counts as success: the floor R(k, σ, b) plus the margin."""
-        floor = true_signal_risk(patches, sigma, self.bias)
-        return floor + (self.margin if margin is None else margin)
+    def target(self, patches: int, sigma: float) -> float:
+        """The risk that counts as success: R(k, σ, b) plus the margin."""
+        return true_signal_risk(patches, sigma, self.bias) + self.margin
+
+    def floor(self, network: str, regime: str, patches: int, dimension: int) -> int:
+        """The samples below which no equivariant learner reaches the alignment."""
+        sigma = self.sigma(regime, patches)
+        return _floor(network, patches, dimension, sigma, self.alignment)
 
 
-PAPER_LINES = {
-    "patches": (10, 15, 20, 25, 30),
-    "dimensions": (10, 15, 20, 25, 30),
-    "base_patches": 20,
-    "base_dimension": 20,
-}
-LARGER = {
-    "regimes": tuple(REGIMES),
-    **PAPER_LINES,
-    "estimator_seeds": 200,
-}
-TUNED_EACH = {"biases": (0.35, 0.5), "ramps": (0.25, 0.5), "each": True}
+# One object for equal tasks: a plan looks at each object once.
+@functools.lru_cache(maxsize=4096)
+def _task(patches: int, dimension: int, noise: float) -> SignalTask:
+    return SignalTask(patches, dimension, noise)
+
+
+@functools.lru_cache(maxsize=4096)
+def _floor(network: str, patches: int, dimension: int, noise: float, alignment: float) -> int:
+    return floor_samples(network, patches, dimension, noise, alignment=alignment)
+
+
+LOCAL_GRID = {"patches": (10, 20, 40, 80), "dimensions": (8, 16, 32, 80)}
 SCALES = at_scales(
     SignalSettings(),
-    laptop=LARGER
-    | {
-        "width": 0.5,
-        "trials": 120,
-        "full": {"width": 0.5, "trials": 120},
-        "round": 400,
-        "test": 4096,
-        "tune": TUNED_EACH,
+    laptop={
+        "regimes": ("root", "fixed"),
+        "targets": TARGETS,
+        "shared": {"patches": (6, 12, 24), "dimensions": (6, 12, 24, 48)},
+        "local": {"patches": (6, 12, 24), "dimensions": (6, 12, 24)},
+        "full": {"patches": (6, 12), "dimensions": (6, 12, 24)},
+        "steps": 200,
+        "test": 2048,
+        "search": {"width": 0.35, "trials": 60, "round": 600},
+        "tune": {"seeds": 4, "moves": 4},
+        "estimator_trials": 40,
     },
-    full=LARGER
-    | {
-        "width": 0.16,
-        "trials": 1200,
-        "full": PAPER_LINES | {"width": 0.22, "trials": 320},
-        "largest": 131072,
-        "round": 2400,
-        "test": 8192,
-        "tune": TUNED_EACH | {"rates": (0.1, 0.33, 1.0, 3.0)},
-        "map_places": (),
+    full={
+        "regimes": tuple(REGIMES),
+        "targets": TARGETS,
+        "shared": LOCAL_GRID | {"dimensions": (8, 16, 32, 80, 320)},
+        "local": LOCAL_GRID,
+        "full": {"patches": (10, 14, 20, 28, 40), "dimensions": (8, 12, 16, 24, 32)},
+        "full_fixed": 28,
+        "steps": 200,
+        "test": 2048,
+        "search": {
+            "width": 0.16,
+            "trials": 160,
+            "few": 48,
+            "largest": 131072,
+            "ratio": 1.2,
+            "round": 12000,
+        },
+        "tune": {"bias": 0.15, "seeds": 6, "moves": 6},
+        "neighbours": True,
+        "estimator_trials": 48,
     },
 )

@@ -1,33 +1,36 @@
-"""The trials of the sample-complexity study: how networks are trained, tuning, threshold searches,
-and the estimators that are not networks.
+"""The trials of the sample-complexity study: how networks are trained, tuning in every cell, and
+threshold searches.
 """
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Mapping
+import math
 from typing import Any, NamedTuple
 
-from separatrix.engine import Lab, Measure, Sweep, Trial
-from separatrix.inference import SearchPlan, Threshold, estimate_threshold, propose, tally
-from separatrix.learners import Learner, Ramp, two_step
+import numpy as np
+
+from separatrix.engine import Lab, Measure, Trial
+from separatrix.inference import SearchPlan, Tally, Threshold, estimate_threshold
+from separatrix.learners import Learner, Ramp, Stages, two_step
 from separatrix.networks import CNN, FCN, LCN, LSA, Initial, Network
+from separatrix.studies.cells import Row
 from separatrix.studies.search import Query, SearchResult, find_thresholds
 from separatrix.studies.signal.settings import NETWORKS, SignalSettings
-from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, MapTuning, Spot
-from separatrix.studies.signal_map.trials import spot_query
 from separatrix.studies.study import seeds_from
-from separatrix.studies.tuning import Choice, Tunable, choose, grid_of, mean_risks, scale_of
+from separatrix.studies.tuning import Choice, tune_until_interior
 from separatrix.tasks import SignalTask
-from separatrix.theory.signal import ESTIMATORS, bounds_for, estimator_risk
+from separatrix.theory.signal import (
+    ESTIMATORS,
+    best_linear_risk,
+    drawn_alignments,
+    estimator_alignment,
+)
 
-# Thresholds by sharing, estimator, patches and dimension
-EstimatorThresholds = dict[tuple[str, str, int, int], Threshold]
-PROBES = ("risk", "alignment")
-ROUGH_RATES = (0.33, 1.0)
-BEGIN = {"CNN": 0.5, "LCN": 0.5, "FCN": 8.0}  # factors on the bounds
-ROUGH_TRIALS = 24  # of a rough threshold: enough to bracket it
-TUNING_FACTORS = (0.5, 1.0, 2.0)  # sizes at which recipes are compared, over the rough threshold
+PROBES = ("risk", "patch_alignment", "train_risk")
+# Where searches begin, as multiples of the floor; descent's efficiency in earlier runs. The start
+# decides how soon a search ends, not what it finds.
+BEGIN = {"CNN": 3.5, "LCN": 5.0, "FCN": 7.0}
+TWO_STEPS = ("two steps as noted", "average, then LSA step")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,28 +105,43 @@ def signal_trial(
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def two_step_learner(algorithm: str, patches: int, dimension: int, bias: float) -> Learner:
+    """The two-step algorithm with the constants of readers' notes, or as an average of labelled
+    patches (a step without a threshold) followed by one step through the LSA activation.
+
+    >>> two_step_learner("average, then LSA step", 4, 3, 0.5).lsa_bias
+    Stages(first=0.0, second=0.5)
+    """
+    noted = two_step(patches, dimension)
+    if algorithm == TWO_STEPS[0]:
+        return noted
+    large = 1e3 * patches
+    return noted.replace(rate=Stages(large, large), lsa_bias=Stages(0.0, bias))
+
+
 def two_step_trial(
-    task: SignalTask, name: str, bias: float, samples: int, seed: int, measure: Measure
+    task: SignalTask,
+    name: str,
+    bias: float,
+    samples: int,
+    seed: int,
+    measure: Measure,
+    algorithm: str = TWO_STEPS[0],
 ) -> Trial:
-    """One trial of the paper's two-step algorithm, evaluated with an LSA bias of our choice.
+    """One trial of a two-step algorithm, evaluated with an LSA bias of our choice.
 
     >>> two_step_trial(SignalTask(4, 3, 0.3), "CNN", 0.5, 8, 0, Measure()).learner.steps
     2
     """
+    learner = two_step_learner(algorithm, task.patches, task.dimension, bias)
+    return Trial(task, _two_step_network(name, task, bias), learner, samples, seed, measure)
+
+
+@functools.lru_cache(maxsize=4096)
+def _two_step_network(name: str, task: SignalTask, bias: float) -> Network:
     tiny = Initial("normal", scale=1.0 / (10 * task.patches * task.dimension))
-    network = signal_network(name, task.patches, bias).replace(initial=tiny)
-    return Trial(task, network, two_step(task.patches, task.dimension), samples, seed, measure)
-
-
-def recipe_grid(
-    rates: tuple[float, ...], biases: tuple[float, ...], ramps: tuple[float, ...]
-) -> list[SignalRecipe]:
-    """The same grid for every network.
-
-    >>> len(recipe_grid((0.3, 1.0, 3.0), (0.35, 0.5), (0.5,)))
-    6
-    """
-    return [SignalRecipe(*recipe) for recipe in itertools.product(rates, biases, ramps)]
+    return signal_network(name, task.patches, bias).replace(initial=tiny)
 
 
 class SignalCell(NamedTuple):
@@ -134,305 +152,306 @@ class SignalCell(NamedTuple):
     patches: int
     dimension: int
 
+    def describe(self) -> str:
+        """In words, for the names of parts and for notes."""
+        return f"{self.network}, {self.regime}, k = {self.patches}, d = {self.dimension}"
 
-class TuningKey(NamedTuple):
-    """Where a recipe is chosen: once for each regime, network and (with `tune.each`) number of
-    patches.
+
+class SearchKey(NamedTuple):
+    """One search: a cell, how the network learns there, and the target."""
+
+    cell: SignalCell
+    learner: str  # "descent", a neighbouring recipe, or a two-step algorithm
+    target: str
+
+
+def signal_cells(s: SignalSettings) -> list[SignalCell]:
+    """Every cell of the study.
+
+    >>> len(signal_cells(SignalSettings()))
+    27
     """
-
-    regime: str
-    network: str
-    patches: int
-
-
-def tuning_keys(s: SignalSettings) -> list[TuningKey]:
-    """Every place at which a recipe is chosen.
-
-    >>> s = SignalSettings()
-    >>> len(tuning_keys(s)), len(tuning_keys(s.replace(tune={"each": True})))
-    (3, 9)
-    """
-    keys = [
-        TuningKey(regime, network, s.tuned_patches(network, patches))
+    return [
+        SignalCell(regime, network, *pair)
         for regime in s.regimes
         for network in NETWORKS
-        for patches, _ in s.cells(network)
+        for pair in s.cells(regime, network)
     ]
-    return list(dict.fromkeys(keys))
 
 
-def tunable(s: SignalSettings, key: TuningKey) -> Tunable[SignalRecipe]:
-    """How the trials on which a network is tuned are made."""
-    task = s.task(key.regime, *s.tuned_cell(key.network, key.patches))
-    measure = Measure(PROBES, test=s.test)
-
-    def trial(recipe: SignalRecipe, samples: int, seed: int) -> Trial:
-        return signal_trial(task, key.network, recipe, s.steps, samples, seed, measure)
-
-    return Tunable(trial, bool, SearchPlan(minimum=2, maximum=s.largest))
+@functools.lru_cache(maxsize=16)
+def _measure(test: int) -> Measure:
+    return Measure(PROBES, test=test)
 
 
-def tuning_grid(s: SignalSettings, key: TuningKey, about: float) -> dict[SignalRecipe, Sweep]:
-    """The trials on which a network is tuned: the whole grid at one cell, at sizes `about` the
-    untuned threshold, on tuning seeds.
+def cell_trial(
+    s: SignalSettings, cell: SignalCell, recipe: SignalRecipe, samples: int, seed: int
+) -> Trial:
+    """One trial of projected gradient descent in a cell.
 
-    >>> grid = tuning_grid(SignalSettings(), TuningKey("fixed", "CNN", 8), 8.0)
-    >>> sum(len(sweep) for sweep in grid.values())
-    36
+    >>> cell = SignalCell("root", "FCN", 6, 6)
+    >>> cell_trial(SignalSettings(), cell, SignalRecipe(), 8, 0).network.width
+    6
     """
-    recipes = recipe_grid(s.tune.rates, s.tune.biases, s.tune.ramps)
-    seeds = seeds_from(s.seed, s.tune.seeds, purpose=1)
-    return grid_of(tunable(s, key), recipes, seeds, TUNING_FACTORS, about)
+    task = s.task(cell.regime, cell.patches, cell.dimension)
+    return signal_trial(task, cell.network, recipe, s.steps, samples, seed, _measure(s.test))
 
 
-class RoughKey(NamedTuple):
-    """A rough search before tuning: what is tuned, and with which factor on the learning rate."""
+def start_size(s: SignalSettings, cell: SignalCell) -> int:
+    """Where the search of a cell begins, and the size at which its recipes are compared.
 
-    tuned: TuningKey
-    rate: float
-
-
-def rough_queries(s: SignalSettings) -> dict[RoughKey, Query]:
-    """Searches for the rough thresholds about which networks are tuned, on seeds that no result
-    uses.
-
-    With `tune.each` for a lower learning rate as well, since a rate that suits few patches can
-    diverge with many.
-
-    >>> [key.tuned.network for key in rough_queries(SignalSettings())]
-    ['CNN', 'LCN', 'FCN']
+    >>> start_size(SignalSettings(), SignalCell("root", "FCN", 6, 6))
+    413
     """
-    first_seed = seeds_from(s.seed, 1, purpose=1)[0]
-    out = {}
-    for key in tuning_keys(s):
-        for rate in ROUGH_RATES if s.tune.each else (1.0,):
-            query = cell_query(
-                s,
-                SignalCell(key.regime, key.network, *s.tuned_cell(key.network, key.patches)),
-                SignalRecipe(rate, bias=s.bias),
-            )
-            plan = dataclasses.replace(query.plan, width=1.2, max_trials=ROUGH_TRIALS)
-            out[RoughKey(key, rate)] = dataclasses.replace(query, plan=plan, first_seed=first_seed)
+    floor = s.floor(cell.network, cell.regime, cell.patches, cell.dimension)
+    return int(min(max(math.ceil(BEGIN[cell.network] * floor), 4), s.search.largest))
+
+
+def recipe_neighbours(s: SignalSettings, recipe: SignalRecipe) -> list[SignalRecipe]:
+    """The recipes next to a recipe on the lattice of learning rates and biases.
+
+    >>> [recipe.rate for recipe in recipe_neighbours(SignalSettings(), SignalRecipe())]
+    [0.5, 2.0]
+    """
+    if s.tune.moves == 0:
+        return []
+    rates = [recipe.rate / s.tune.step, recipe.rate * s.tune.step]
+    out = [dataclasses.replace(recipe, rate=float(f"{rate:.4g}")) for rate in rates]
+    if s.tune.bias > 0:
+        biases = [round(recipe.bias + sign * s.tune.bias, 3) for sign in (-1, 1)]
+        out += [dataclasses.replace(recipe, bias=b) for b in biases if 0.04 < b < 1]
     return out
 
 
-def tune(
-    lab: Lab, s: SignalSettings, rough: Mapping[RoughKey, SearchResult]
-) -> dict[TuningKey, Choice[SignalRecipe]]:
-    """Choose a recipe for every network and regime, with the same effort for each, on seeds that no
-    result uses.
+def misalignment(row: Row) -> float:
+    """How far the patch alignment is from 1; a trial that did not stay finite has alignment 0."""
+    aligned = row["patch_alignment"]
+    return 1.0 if aligned is None or not math.isfinite(aligned) else 1.0 - aligned
 
-    Every recipe is tried at half, once and twice the smaller of the rough thresholds, and the
-    lowest mean risk wins. A network has one recipe for all numbers of patches in a regime: recipes
-    chosen cell by cell would differ by luck, and the thresholds with them.
+
+def tune(lab: Lab, s: SignalSettings) -> dict[SignalCell, Choice[SignalRecipe]]:
+    """The recipe of every cell, on seeds that no result uses: the one with the best mean patch
+    alignment at the size where the search will begin.
     """
-    keys = tuning_keys(s)
-    scales: dict[TuningKey, list[float]] = {key: [] for key in keys}
-    for key, result in rough.items():
-        scales[key.tuned].append(scale_of(result.threshold))
-    grids = {key: tuning_grid(s, key, min(about)) for key, about in scales.items() if about}
-    untuned = SignalRecipe(bias=s.bias)
-    return choose(mean_risks(lab, grids), keys, untuned, lambda key: (key.regime, key.network))
-
-
-def cell_query(s: SignalSettings, cell: SignalCell, recipe: SignalRecipe) -> Query:
-    """How a cell's threshold is searched: from few samples upwards, on a √2 grid.
-
-    >>> cell_query(SignalSettings(), SignalCell("fixed", "CNN", 8, 8), SignalRecipe()).plan.minimum
-    2
-    """
-    task = s.task(cell.regime, cell.patches, cell.dimension)
-    target, measure = s.target(cell.patches, task.noise), Measure(PROBES, test=s.test)
-    return Query(
-        lambda samples, seed: signal_trial(
-            task, cell.network, recipe, s.steps, samples, seed, measure
-        ),
-        lambda row: row["risk"] <= target,
-        search_plan(s, cell.network, cell.patches, cell.dimension, task.noise),
-        seeds_from(s.seed, 1)[0],
+    seeds = seeds_from(s.seed, s.tune.seeds, purpose=1)
+    return tune_until_interior(
+        lab,
+        signal_cells(s),
+        SignalRecipe(bias=s.bias),
+        lambda recipe: recipe_neighbours(s, recipe),
+        lambda cell, recipe: cell_trial(
+            s, cell, recipe, start_size(s, cell), seeds[0]
+        ).at_seeds(seeds),
+        misalignment,
+        s.tune.moves,
+        ("patch_alignment",),
     )
 
 
-def search_plan(
-    s: SignalSettings, network: str, patches: int, dimension: int, noise: float
-) -> SearchPlan:
-    """The range and precision of a search.
+def reaches(s: SignalSettings, cell: SignalCell, target: str) -> Any:
+    """The function that says whether a trial's row reaches a target.
 
-    It begins at the scale of the paper's bound, with constants near the thresholds of earlier runs.
-    The start decides how soon a search ends, not what it finds.
-
-    >>> search_plan(SignalSettings(), "FCN", 8, 8, 0.3).maximum
-    16384
+    >>> cell = SignalCell("root", "CNN", 6, 6)
+    >>> reaches(SignalSettings(), cell, "alignment")({"patch_alignment": 0.9})
+    True
     """
-    guess = BEGIN[network] * max(
-        bound.value(patches, dimension, noise) for bound in bounds_for(network)
-    )
-    start = float(min(max(guess, 2.0), s.largest))
-    lines = s.lines(network)
+    if target == "alignment":
+        return lambda row: misalignment(row) <= 1.0 - s.alignment
+    limit = s.target(cell.patches, s.sigma(cell.regime, cell.patches))
+    return lambda row: row["risk"] is not None and row["risk"] <= limit
+
+
+def search_plan(s: SignalSettings, cell: SignalCell, few: bool = False) -> SearchPlan:
+    """The range and precision of a search; with `few`, of a less precise one.
+
+    >>> search_plan(SignalSettings(), SignalCell("root", "FCN", 6, 6)).start
+    413.0
+    """
     return SearchPlan(
-        minimum=2, maximum=s.largest, width=lines.width, max_trials=lines.trials, start=start
+        minimum=2,
+        maximum=s.search.largest,
+        width=2 * s.search.width if few else s.search.width,
+        max_trials=s.search.few if few else s.search.trials,
+        start=float(start_size(s, cell)),
+        ratio=s.search.ratio,
     )
+
+
+def descent_queries(
+    s: SignalSettings, tuned: dict[SignalCell, Choice[SignalRecipe]]
+) -> dict[SearchKey, Query]:
+    """The searches of tuned descent for every cell and target, and at neighbouring rates.
+
+    >>> s = SignalSettings()
+    >>> len(descent_queries(s, {cell: Choice(SignalRecipe(), {}) for cell in signal_cells(s)}))
+    27
+    """
+    out: dict[SearchKey, Query] = {}
+    for cell, choice in tuned.items():
+        recipes = {"descent": choice.option}
+        if s.neighbours:
+            slower, faster = recipe_neighbours(s, choice.option)[:2]
+            recipes |= {"slower": slower, "faster": faster}
+        for learner, recipe in recipes.items():
+            for target in s.targets if learner == "descent" else ("alignment",):
+                few = learner != "descent" or target != "alignment"
+                out[SearchKey(cell, learner, target)] = Query(
+                    functools.partial(cell_trial, s, cell, recipe),
+                    reaches(s, cell, target),
+                    search_plan(s, cell, few),
+                    seeds_from(s.seed, 1)[0],
+                )
+    return out
+
+
+def two_step_queries(s: SignalSettings) -> dict[SearchKey, Query]:
+    """The searches of the two-step algorithms for the CNN in every cell.
+
+    >>> len(two_step_queries(SignalSettings()))
+    18
+    """
+    out: dict[SearchKey, Query] = {}
+    for cell in signal_cells(s):
+        if cell.network != "CNN":
+            continue
+        task = s.task(cell.regime, cell.patches, cell.dimension)
+        for algorithm in TWO_STEPS:
+
+            def trial(samples: int, seed: int, task=task, cell=cell, algorithm=algorithm) -> Trial:
+                return two_step_trial(
+                    task, cell.network, s.bias, samples, seed, _measure(s.test), algorithm
+                )
+
+            out[SearchKey(cell, algorithm, "alignment")] = Query(
+                trial,
+                reaches(s, cell, "alignment"),
+                search_plan(s, cell, few=True),
+                seeds_from(s.seed, 1)[0],
+            )
+    return out
+
+
+Searches = dict[SearchKey, SearchResult]
 
 
 def measure_cells(
-    lab: Lab, s: SignalSettings, tuned: dict[TuningKey, Choice[SignalRecipe]]
-) -> dict[SignalCell, SearchResult]:
-    """The threshold of every cell of every regime."""
-    cells = [
-        SignalCell(regime, network, *cell)
-        for regime in s.regimes
-        for network in NETWORKS
-        for cell in s.cells(network)
-    ]
-    queries: dict[Any, Query] = {}
-    for cell in cells:
-        key = TuningKey(cell.regime, cell.network, s.tuned_patches(cell.network, cell.patches))
-        queries[cell] = cell_query(s, cell, tuned[key].option)
-    return find_thresholds(lab, queries, "thresholds", s.round, PROBES)
+    lab: Lab, s: SignalSettings, tuned: dict[SignalCell, Choice[SignalRecipe]]
+) -> Searches:
+    """Every threshold of the study; all searches share their rounds."""
+    queries = {**descent_queries(s, tuned), **two_step_queries(s)}
+    return find_thresholds(lab, queries, "thresholds", s.search.round, PROBES)
 
 
-def two_step_queries(s: SignalSettings) -> dict[SignalCell, Query]:
-    """The searches of the paper's two-step algorithm for the CNN and the LCN at the base cell of
-    the first regime.
+def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bool:
+    """Whether a search failed for want of training: no size reached the target, and at the largest
+    one the training risk is no better than the best linear rule's.
 
-    >>> [cell.network for cell in two_step_queries(SignalSettings())]
-    ['CNN', 'LCN']
+    >>> import pandas as pd
+    >>> from separatrix.inference import Tally, estimate_threshold
+    >>> rows = pd.DataFrame({"samples": [64] * 9, "train_risk": [0.4] * 9})
+    >>> failed = SearchResult(estimate_threshold([Tally(64, 0, 9)]), rows)
+    >>> not_trained(SignalSettings(), SignalCell("root", "FCN", 6, 6), failed)
+    True
     """
-    regime = s.regimes[0]
-    cells = [
-        SignalCell(regime, network, s.base_patches, s.base_dimension) for network in ("CNN", "LCN")
-    ]
-    return {
-        cell: _two_step_query(s, cell, s.task(regime, cell.patches, cell.dimension))
-        for cell in cells
-    }
+    if search.threshold.censoring != "right":
+        return False
+    rows = search.rows[search.rows["samples"] == search.rows["samples"].max()]
+    limit = best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches))
+    return bool(rows["train_risk"].mean() >= limit)
 
 
-def _two_step_query(s: SignalSettings, cell: SignalCell, task: SignalTask) -> Query:
-    target, measure = s.target(cell.patches, task.noise), Measure(PROBES, test=s.test)
-    return Query(
-        lambda samples, seed: two_step_trial(task, cell.network, s.bias, samples, seed, measure),
-        lambda row: row["risk"] <= target,
-        search_plan(s, cell.network, cell.patches, cell.dimension, task.noise),
-        seeds_from(s.seed, 1)[0],
-    )
+Thresholds = dict[tuple[SignalCell, str], Threshold]
+EXACT_DRAWS = 2000  # of alignments whose distribution is known: errors of about 2 %
+SEARCH_STEPS = 60  # of the climb from one grid size to the next
 
 
-def measure_estimators(lab: Lab, s: SignalSettings) -> EstimatorThresholds:
-    """Thresholds of the genie, expectation-maximisation and the average, shared and local, at the
-    cells of the first regime.
+def estimators_of(network: str) -> tuple[str, ...]:
+    """The estimators that can reach the alignment: an average cannot tell the FCN's patches apart.
+
+    >>> estimators_of("FCN")
+    ('genie', 'em')
     """
-    thresholds = {}
-    for sharing, network in (("shared", "CNN"), ("local", "LCN")):
-        for (patches, dimension), estimator in itertools.product(s.cells(network), ESTIMATORS):
+    return ("genie", "em") if network == "FCN" else ESTIMATORS
+
+
+def measure_estimators(lab: Lab, s: SignalSettings) -> Thresholds:
+    """Thresholds, by patch alignment, of every estimator in every cell."""
+    out: Thresholds = {}
+    for cell in signal_cells(s):
+        for estimator in estimators_of(cell.network):
             parameters = {
                 "estimator": estimator,
-                "sharing": sharing,
-                "patches": patches,
-                "dimension": dimension,
-                "seed": s.seed,
-                "noise": s.sigma(s.regimes[0], patches),
+                "network": cell.network,
+                "patches": cell.patches,
+                "dimension": cell.dimension,
+                "noise": s.sigma(cell.regime, cell.patches),
+                "alignment": s.alignment,
                 "bias": s.bias,
-                "margin": s.margin,
-                "trials": s.estimator_seeds,
-                "width": s.width,
+                "floor": s.floor(cell.network, cell.regime, cell.patches, cell.dimension),
+                "ratio": s.search.ratio,
+                "trials": s.estimator_trials,
+                "seed": s.seed,
             }
             outcomes = lab.remember(
-                "estimator", parameters, lambda given=parameters: search_estimator(s, **given)
+                "signal-estimator", parameters, lambda given=parameters: search_estimator(**given)
             )
-            thresholds[sharing, estimator, patches, dimension] = estimate_threshold(
-                _tallies(outcomes)
+            out[cell, estimator] = estimate_threshold(
+                [Tally(*(int(number) for number in entry)) for entry in outcomes]
             )
-    return thresholds
+    return out
 
 
 def search_estimator(
-    s: SignalSettings,
     *,
     estimator: str,
-    sharing: str,
+    network: str,
     patches: int,
     dimension: int,
-    seed: int,
     noise: float,
+    alignment: float,
     bias: float,
-    margin: float,
+    floor: int,
+    ratio: float,
     trials: int,
-    width: float,
-) -> list[list[float]]:
-    """The outcomes [samples, success] of a threshold search with an estimator in place of a
-    network.
+    seed: int,
+) -> list[list[int]]:
+    """The outcomes [samples, successes, trials] of a threshold search with an estimator in place of
+    a network: from the floor upwards (or down), then more trials around the crossing.
 
-    >>> parameters = {"patches": 4, "dimension": 4, "noise": 0.3, "bias": 0.5, "margin": 0.05}
-    >>> search = {"seed": 0, "trials": 10, "width": 1.0}
-    >>> outcomes = search_estimator(
-    ...     SignalSettings(), estimator="genie", sharing="shared", **parameters, **search
-    ... )
-    >>> {success for _, success in outcomes} <= {0.0, 1.0}
+    >>> sizes = {"patches": 4, "dimension": 4, "noise": 0.3, "alignment": 0.8, "bias": 0.5}
+    >>> search = {"floor": 6, "ratio": 1.25, "trials": 16, "seed": 0}
+    >>> outcomes = search_estimator(estimator="genie", network="LCN", **sizes, **search)
+    >>> min(good / all for _, good, all in outcomes) < 0.5 < max(g / n for _, g, n in outcomes)
     True
     """
-    target = s.target(patches, noise, margin)
-    plan = SearchPlan(minimum=2, maximum=s.largest, width=width, max_trials=trials)
-    outcomes: list[list[float]] = []
     first = seeds_from(seed, 1)[0]
-    while proposals := propose(_tallies(outcomes) if outcomes else [], 16, plan):
-        for resource, repetitions in proposals:
-            used = sum(1 for samples, _ in outcomes if samples == resource)
-            for index in range(used, used + repetitions):
-                risk = estimator_risk(
-                    estimator,
-                    sharing,
-                    patches,
-                    dimension,
-                    noise,
-                    bias,
-                    int(resource),
-                    first + index,
-                )
-                outcomes.append([resource, float(risk <= target)])
-    return outcomes
+    exact = estimator in ("genie", "average") and network != "FCN"
+    done: dict[int, list[int]] = {}
 
+    def more(place: int, count: int) -> float:
+        samples = max(1, round(floor * ratio**place))
+        good, total = done.get(samples, [0, 0])
+        if exact:
+            rng = np.random.default_rng([first, samples, patches, dimension])
+            sizes = (patches, dimension, noise, samples, EXACT_DRAWS)
+            means = drawn_alignments(rng, estimator, network, *sizes).mean(1)
+            done[samples] = [int((means >= alignment).sum()), EXACT_DRAWS]
+        else:
+            for index in range(total, total + count):
+                sizes = (patches, dimension, noise, samples, first + index)
+                aligned = estimator_alignment(estimator, network, *sizes, bias=bias)
+                good += int(aligned.mean() >= alignment)
+            done[samples] = [good, total + count]
+        return done[samples][0] / done[samples][1]
 
-def _tallies(outcomes: list[list[float]]) -> Any:
-    return tally([samples for samples, _ in outcomes], [bool(success) for _, success in outcomes])
-
-
-def map_settings(s: SignalSettings) -> MapSettings | None:
-    """The settings of the sketch; None where the study draws no map.
-
-    >>> map_settings(SignalSettings()).spots()[-1]
-    Spot(field=4, groups=4)
-    """
-    if not s.map_places:
-        return None
-    size = max(s.map_places)
-    return MapSettings(
-        patches=size,
-        dimension=size,
-        fields=s.map_places,
-        groups=s.map_places,
-        noise=s.noise,
-        bias=s.bias,
-        margin=s.margin,
-        width=1.4,
-        trials=20,
-        round=s.round,
-        largest=2048,
-        test=512,
-        tune=MapTuning(rates=(1.0,)),
-        seed=s.seed,
-    )
-
-
-def sketch_queries(s: SignalSettings) -> dict[Spot, Query]:
-    """The searches of the sketch; none where the study draws no map.
-
-    >>> len(sketch_queries(SignalSettings()))
-    9
-    """
-    m = map_settings(s)
-    return (
-        {}
-        if m is None
-        else {spot: spot_query(m, spot, Choice(MapRecipe(), {})) for spot in m.spots()}
-    )
+    place, rate = 0, more(0, 8)
+    way = 1 if rate < 0.5 else -1
+    # A few trials cross one half by luck: climb until most succeed, or descend until most fail.
+    for _ in range(SEARCH_STEPS):
+        if (rate > 0.8 if way > 0 else rate < 0.2) or floor * ratio**place < 1:
+            break
+        place += way
+        rate = more(place, 8)
+    for beside in () if exact else range(4):
+        more(place - way * beside, trials // 4)
+    return [[samples, *counts] for samples, counts in sorted(done.items())]

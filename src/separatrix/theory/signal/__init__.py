@@ -3,7 +3,13 @@ learners with.
 """
 
 from separatrix.theory.signal.bounds import BOUNDS, Condition, SampleBound, bounds_for
-from separatrix.theory.signal.estimators import ESTIMATORS, estimate_signal, estimator_risk
+from separatrix.theory.signal.estimators import (
+    ESTIMATORS,
+    drawn_alignments,
+    estimate_signal,
+    estimator_alignment,
+    estimator_risk,
+)
 from separatrix.theory.signal.floors import (
     efficiency,
     floor_alignment,
@@ -22,8 +28,10 @@ __all__ = [
     "bayes_risk",
     "best_linear_risk",
     "bounds_for",
+    "drawn_alignments",
     "efficiency",
     "estimate_signal",
+    "estimator_alignment",
     "estimator_risk",
     "floor_alignment",
     "floor_risk",
