@@ -1,35 +1,63 @@
-"""The settings of the sample-complexity study: its lines of cells, and what it refuses."""
+"""Settings of the signal study: what they refuse, in one sentence."""
 
 import pytest
 
 from separatrix.errors import SeparatrixError
-from separatrix.studies.signal.settings import SCALES, Lines, SignalSettings
-
-
-def test_cells_are_on_two_lines_and_the_full_network_has_its_own():
-    s = SignalSettings(
-        patches=(4, 6), dimensions=(5, 8), full=Lines(patches=(3,), dimensions=(7,), base_patches=3)
-    )
-    assert s.cells("CNN") == s.cells("LCN") == [(4, 8), (6, 8), (8, 5), (8, 8)]
-    assert s.cells("FCN") == [(3, 8), (3, 7)]
-    assert s.tuned_cell("CNN", 6) == (4, 8)
-    assert s.replace(tune={"each": True}).tuned_cell("CNN", 6) == (6, 8)
-
-
-def test_the_full_scale_gives_every_network_the_same_cells():
-    assert SCALES["full"].cells("FCN") == SCALES["full"].cells("CNN")
+from separatrix.studies.signal.settings import SCALES, SignalSettings
+from separatrix.studies.signal.study import SignalStudy
 
 
 @pytest.mark.parametrize(
-    "changes, sentence",
+    ("changes", "words"),
     [
-        ({"regimes": ("loud",)}, "the `regimes` of signal must be one of 'fixed', 'root', 'half-r"),
-        ({"full": {"width": 0.01}}, "the `width` of signal.full must be a number >= 0.05, got"),
-        ({"margin": 0.0}, "the `margin` of signal must be > 0: no learner can be asked to beat"),
-        ({"noise": 3.0}, "at k = 8 and σ = 3 the target 0.503 is no better than guessing"),
+        ({"shared": {"patches": (0, 4)}}, "the `patches` of signal.grid must be an integer >= 1"),
+        ({"noise": 0.0}, "the `noise` of signal must be a number > 0"),
+        ({"alignment": 1.2}, "the `alignment` of signal must be a number in"),
+        ({"alignment": 1.0}, "the `alignment` of signal must be a number in"),
+        ({"margin": -0.01}, "no learner can be asked to beat the network that knows the signal"),
+        ({"regimes": ("warm",)}, "the `regimes` of signal"),
+        ({"regimes": ()}, "needs a regime"),
+        ({"targets": ("risk",)}, "the target `alignment`"),
+        (
+            {"targets": ("alignment", "risk"), "regimes": ("fixed",), "noise": 3.0},
+            "no better than guessing",
+        ),
     ],
 )
-def test_impossible_settings_are_refused(changes, sentence):
-    with pytest.raises(SeparatrixError) as error:
+def test_what_makes_no_sense_is_refused(changes, words):
+    with pytest.raises(SeparatrixError, match=words):
         SignalSettings().replace(**changes)
-    assert str(error.value).startswith(sentence)
+
+
+def test_regimes_scale_with_the_patches():
+    s = SignalSettings()
+    assert s.sigma("root", 16) == 0.25
+    assert s.sigma("root-0.5", 16) == 0.125
+    assert s.sigma("fixed", 16) == s.noise
+
+
+@pytest.mark.parametrize("scale", ["quick", "laptop", "full"])
+def test_grids_are_factorial_and_share_cells(scale):
+    s = SCALES[scale]
+    for regime in s.regimes:
+        for network, grid in (("CNN", s.shared), ("LCN", s.local)):
+            assert len(s.cells(regime, network)) == len(grid.patches) * len(grid.dimensions)
+        shared = set(s.cells(regime, "CNN")) & set(s.cells(regime, "LCN"))
+        assert len(shared & set(s.cells(regime, "FCN"))) >= 4
+        # A bound is refuted over a factor of 4 in a size only.
+        for network in ("CNN", "LCN"):
+            cells = s.cells(regime, network)
+            for place in (0, 1):
+                sizes = [cell[place] for cell in cells]
+                assert max(sizes) >= 4 * min(sizes)
+
+
+def test_full_reaches_forty_patches_on_the_fcn():
+    assert max(k for k, _ in SCALES["full"].cells("root", "FCN")) == 40
+    assert max(k for k, _ in SCALES["full"].cells("fixed", "FCN")) == 24
+
+
+def test_set_reads_nested_settings():
+    s = SignalStudy().settings("quick", 3, {"search.trials": "9", "full.patches": "2,4"})
+    assert s.search.trials == 9
+    assert s.full.patches == (2, 4)

@@ -1,46 +1,138 @@
-"""The map that the signal study sketches beside its thresholds."""
+"""How networks are tuned and thresholds searched."""
 
-import dataclasses
-
+import pandas as pd
 import pytest
 
 from separatrix.engine import Lab
-from separatrix.errors import ParameterError
-from separatrix.studies.search import find_thresholds
-from separatrix.studies.signal.figures import sketch_figures
-from separatrix.studies.signal.settings import SCALES, SignalSettings
-from separatrix.studies.signal.study import sketch_note
-from separatrix.studies.signal.trials import map_settings, sketch_queries
+from separatrix.inference import Tally, estimate_threshold
+from separatrix.studies.search import SearchResult
+from separatrix.studies.signal import trials as t
+from separatrix.studies.signal.settings import SignalSettings
+from separatrix.studies.study import seeds_from
+from separatrix.studies.tuning import Choice, is_interior, tune_until_interior
+
+SMALL = SignalSettings(
+    shared=SignalSettings().shared.replace(patches=(3,), dimensions=(4,)),
+    local=SignalSettings().local.replace(patches=(3,), dimensions=(4,)),
+    full=SignalSettings().full.replace(patches=(3,), dimensions=(4,)),
+)
+CELL = t.SignalCell("root", "FCN", 6, 6)
 
 
-def test_the_sketch_draws_every_place_and_says_that_it_is_one():
-    s = SignalSettings(map_places=(1, 3), round=60)
-    found = find_thresholds(Lab(workers=0), sketch_queries(s), "map", s.round)
-    (figure,), note = sketch_figures(s, found), sketch_note(s)
-    assert figure.columns == figure.rows == (1, 3)
-    texts = [text for row in figure.texts for text in row]
-    assert len(texts) == 4
-    assert "not run" not in texts
-    assert note.code == "map"
-    assert "no claim rests on it" in note.message
+def test_tuning_and_results_never_share_a_seed():
+    s = SignalSettings(seed=7)
+    tuning = {trial.seed for trial in t.tuning_trials(s, CELL, t.SignalRecipe())}
+    queries = t.descent_queries(s, {CELL: Choice(t.SignalRecipe(), {})})
+    results = {query.trial(8, query.first_seed).seed for query in queries.values()}
+    assert not tuning & set(range(min(results), min(results) + 400_000))
+    assert tuning <= set(seeds_from(7, 8, purpose=1))
 
 
-def test_a_scale_without_a_map_names_the_study_that_has_one():
-    s = SCALES["full"]
-    assert map_settings(s) is None
-    assert sketch_queries(s) == {}
-    figures, note = sketch_figures(s, {}), sketch_note(s)
-    assert figures == ()
-    assert "separatrix run signal-map" in note.message
+def test_all_cells_with_equal_frames_share_programs():
+    from separatrix.engine.frames import CPU_ROUNDING, frame_of, structure
+
+    s = SignalSettings()
+    cells = [cell for cell in t.signal_cells(s) if cell.network == "LCN" and cell.dimension <= 12]
+    frames = {
+        structure(frame_of(t.cell_trial(s, cell, t.SignalRecipe(), 40, 0), CPU_ROUNDING))
+        for cell in cells
+    }
+    assert len(cells) == 6
+    assert len(frames) == 1
 
 
-def test_the_sketch_measures_the_study_s_own_question():
-    s = dataclasses.replace(SCALES["quick"], noise=0.2, margin=0.07, bias=0.4, seed=5)
-    m = map_settings(s)
-    assert (m.noise, m.margin, m.bias, m.seed) == (0.2, 0.07, 0.4, 5)
-    assert m.target == pytest.approx(s.target(m.patches, s.noise))
-    with pytest.raises(
-        ParameterError,
-        match="the `map_places` of signal must be at least two different numbers, or none",
-    ):
-        SignalSettings(map_places=(4,))
+def test_neighbours_are_a_lattice():
+    s = SignalSettings().replace(tune={"bias": 0.15})
+    around = t.recipe_neighbours(s, t.SignalRecipe())
+    assert {(recipe.rate, recipe.bias) for recipe in around} == {
+        (0.5, 0.5),
+        (2.0, 0.5),
+        (1.0, 0.35),
+        (1.0, 0.65),
+    }
+    assert all(t.SignalRecipe() in t.recipe_neighbours(s, recipe) for recipe in around)
+    assert t.recipe_neighbours(s.replace(tune={"moves": 0}), t.SignalRecipe()) == []
+
+
+def test_the_search_for_a_recipe_ends_at_an_interior_optimum(monkeypatch):
+    asked = []
+
+    def run_grids(lab, grids, what, columns):
+        asked.append({option for grid in grids.values() for option in grid})
+        return {
+            name: {option: [{"score": abs(option - 3)}] for option in grid}
+            for name, grid in grids.items()
+        }
+
+    monkeypatch.setattr("separatrix.studies.tuning.run_grids", run_grids)
+
+    def beside(option):
+        return [option - 1, option + 1]
+
+    def tuned(moves):
+        return tune_until_interior(
+            Lab(),
+            ["a"],
+            0,
+            beside,
+            lambda name, option: [],
+            lambda row: row["score"],
+            moves,
+            [],
+        )["a"]
+
+    best = tuned(9)
+    assert best.option == 3
+    assert is_interior(best, beside)
+    assert asked == [{0, -1, 1}, {2}, {3}, {4}]  # nothing is tried twice
+    early = tuned(1)
+    assert early.option == 2
+    assert not is_interior(early, beside)
+
+
+def failed_search(train_risk):
+    rows = pd.DataFrame(
+        {"samples": [16] * 9 + [64] * 9, "train_risk": [0.5] * 9 + [train_risk] * 9}
+    )
+    return SearchResult(estimate_threshold([Tally(16, 0, 9), Tally(64, 0, 9)]), rows)
+
+
+def test_an_untrained_network_is_told_from_one_that_needs_more_samples():
+    # At σ = 1/√k the best linear rule errs in 0.159 of the rows.
+    assert t.not_trained(SMALL, CELL, failed_search(0.2))
+    assert not t.not_trained(SMALL, CELL, failed_search(0.05))
+
+
+def test_a_row_that_is_not_finite_reaches_nothing():
+    for value in (None, float("nan"), float("-inf")):
+        assert t.misalignment({"patch_alignment": value}) == 1.0
+    risk = t.reaches(SMALL, CELL, "risk")
+    assert not risk({"risk": None})
+    assert risk({"risk": 0.0})
+
+
+@pytest.mark.parametrize("network", ["CNN", "LCN", "FCN"])
+def test_searches_with_estimators_bracket_the_alignment(network):
+    for estimator in t.estimators_of(network):
+        outcomes = t.search_estimator(
+            estimator=estimator,
+            network=network,
+            patches=5,
+            dimension=6,
+            noise=0.3,
+            alignment=0.8,
+            bias=0.5,
+            floor=SignalSettings().floor(network, "fixed", 5, 6),
+            ratio=1.25,
+            trials=24,
+            seed=1,
+        )
+        threshold = estimate_threshold([Tally(*entry) for entry in outcomes])
+        assert threshold.censoring in ("none", "left")
+
+
+def test_two_steps_are_an_average_and_a_step_through_the_activation():
+    learner = t.two_step_learner(t.TWO_STEPS[1], 5, 6, 0.5)
+    assert [float(learner.lsa_bias(step, 2)) for step in (0, 1)] == [0.0, 0.5]
+    noted = t.two_step_learner(t.TWO_STEPS[0], 5, 6, 0.5)
+    assert [float(noted.rate(step, 2)) for step in (0, 1)] == [1.0, 5000.0]

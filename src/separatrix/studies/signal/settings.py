@@ -18,7 +18,7 @@ class Grid(Settings, of="signal.grid"):
     """A factorial grid of cells: every number of patches with every dimension."""
 
     patches: tuple[int, ...] = setting(default=(3, 6, 12), low=1)
-    dimensions: tuple[int, ...] = setting(default=(3, 6, 12), low=1)
+    dimensions: tuple[int, ...] = setting(default=(6, 12, 24), low=1)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The (patches, dimension) of every cell."""
@@ -32,8 +32,8 @@ class Search(Settings, of="signal.search"):
     `trials`. Searches at neighbouring recipes and for the second target end after `few` trials.
     """
 
-    width: float = setting(default=0.5, low=0.02)
-    trials: int = setting(default=40, low=8)
+    width: float = setting(default=0.35, low=0.02)
+    trials: int = setting(default=48, low=8)
     few: int = setting(default=24, low=8)
     largest: int = setting(default=16384, low=16)
     ratio: float = setting(default=1.25, low=1.05, high=2)
@@ -44,14 +44,16 @@ class Tuning(Settings, of="signal.tune"):
     """How the recipe of a cell is chosen, on seeds that no result uses.
 
     A recipe is a place of a lattice: learning rates a factor `step` apart, and LSA biases `bias`
-    apart (0: the bias is not tuned). The search begins at the untuned recipe and moves to the best
+    apart (0: the bias is not tuned). Recipes are compared on `seeds` seeds, those of the FCN on
+    `full_seeds`: its trials cost more and scatter less. The search begins at the untuned recipe and moves to the best
     neighbour until no neighbour is better: then the optimum is interior. It gives up after `moves`.
     """
 
     step: float = setting(default=2.0, low=1.1)
     bias: float = setting(default=0.0, low=0, high=0.4)
-    seeds: int = setting(default=3, low=1)
-    moves: int = setting(default=2, low=0)
+    seeds: int = setting(default=8, low=1)
+    full_seeds: int = setting(default=3, low=1)
+    moves: int = setting(default=1, low=0)
 
 
 class SignalSettings(Settings, of="signal"):
@@ -69,7 +71,7 @@ class SignalSettings(Settings, of="signal"):
     targets: tuple[str, ...] = setting(default=("alignment",), among=TARGETS)
     shared: Grid = Grid()
     local: Grid = Grid()
-    full: Grid = Grid()
+    full: Grid = Grid(dimensions=(6, 12))
     full_fixed: int = setting(default=12, low=1)
     noise: float = setting(default=0.3, low=0, open_low=True)
     alignment: float = setting(default=0.8, low=0, open_low=True)
@@ -153,7 +155,9 @@ def _floor(network: str, patches: int, dimension: int, noise: float, alignment: 
     return floor_samples(network, patches, dimension, noise, alignment=alignment)
 
 
-LOCAL_GRID = {"patches": (10, 20, 40, 80), "dimensions": (8, 16, 32, 80)}
+# Powers of two: cells of the same shape d/k lie on lines along which both sizes grow, all three
+# networks have cells in common, and a GPU's programs are padded least.
+LOCAL_GRID = {"patches": (8, 16, 32, 64), "dimensions": (8, 16, 32, 64)}
 SCALES = at_scales(
     SignalSettings(),
     laptop={
@@ -165,27 +169,27 @@ SCALES = at_scales(
         "steps": 200,
         "test": 2048,
         "search": {"width": 0.35, "trials": 60, "round": 600},
-        "tune": {"seeds": 4, "moves": 4},
+        "tune": {"seeds": 16, "full_seeds": 4, "moves": 4},
         "estimator_trials": 40,
     },
     full={
         "regimes": tuple(REGIMES),
         "targets": TARGETS,
-        "shared": LOCAL_GRID | {"dimensions": (8, 16, 32, 80, 320)},
+        "shared": LOCAL_GRID | {"dimensions": (8, 16, 32, 64, 256)},
         "local": LOCAL_GRID,
-        "full": {"patches": (10, 14, 20, 28, 40), "dimensions": (8, 12, 16, 24, 32)},
-        "full_fixed": 28,
+        "full": {"patches": (8, 12, 16, 24, 32, 40), "dimensions": (8, 12, 16, 24, 32)},
+        "full_fixed": 24,
         "steps": 200,
         "test": 2048,
         "search": {
             "width": 0.16,
             "trials": 160,
-            "few": 48,
+            "few": 32,
             "largest": 131072,
             "ratio": 1.2,
             "round": 12000,
         },
-        "tune": {"bias": 0.15, "seeds": 6, "moves": 6},
+        "tune": {"bias": 0.15, "seeds": 32, "full_seeds": 8, "moves": 6},
         "neighbours": True,
         "estimator_trials": 48,
     },

@@ -111,7 +111,7 @@ def two_step_learner(algorithm: str, patches: int, dimension: int, bias: float) 
     patches (a step without a threshold) followed by one step through the LSA activation.
 
     >>> two_step_learner("average, then LSA step", 4, 3, 0.5).lsa_bias
-    Stages(first=0.0, second=0.5)
+    Stages(first=0.0, later=0.5)
     """
     noted = two_step(patches, dimension)
     if algorithm == TWO_STEPS[0]:
@@ -169,7 +169,7 @@ def signal_cells(s: SignalSettings) -> list[SignalCell]:
     """Every cell of the study.
 
     >>> len(signal_cells(SignalSettings()))
-    27
+    24
     """
     return [
         SignalCell(regime, network, *pair)
@@ -201,7 +201,7 @@ def start_size(s: SignalSettings, cell: SignalCell) -> int:
     """Where the search of a cell begins, and the size at which its recipes are compared.
 
     >>> start_size(SignalSettings(), SignalCell("root", "FCN", 6, 6))
-    413
+    476
     """
     floor = s.floor(cell.network, cell.regime, cell.patches, cell.dimension)
     return int(min(max(math.ceil(BEGIN[cell.network] * floor), 4), s.search.largest))
@@ -233,19 +233,27 @@ def tune(lab: Lab, s: SignalSettings) -> dict[SignalCell, Choice[SignalRecipe]]:
     """The recipe of every cell, on seeds that no result uses: the one with the best mean patch
     alignment at the size where the search will begin.
     """
-    seeds = seeds_from(s.seed, s.tune.seeds, purpose=1)
     return tune_until_interior(
         lab,
         signal_cells(s),
         SignalRecipe(bias=s.bias),
         lambda recipe: recipe_neighbours(s, recipe),
-        lambda cell, recipe: cell_trial(
-            s, cell, recipe, start_size(s, cell), seeds[0]
-        ).at_seeds(seeds),
+        lambda cell, recipe: tuning_trials(s, cell, recipe),
         misalignment,
         s.tune.moves,
         ("patch_alignment",),
     )
+
+
+def tuning_trials(s: SignalSettings, cell: SignalCell, recipe: SignalRecipe) -> list[Trial]:
+    """The trials on which a recipe of a cell is judged.
+
+    >>> len(tuning_trials(SignalSettings(), SignalCell("root", "FCN", 6, 6), SignalRecipe()))
+    3
+    """
+    count = s.tune.full_seeds if cell.network == "FCN" else s.tune.seeds
+    seeds = seeds_from(s.seed, count, purpose=1)
+    return cell_trial(s, cell, recipe, start_size(s, cell), seeds[0]).at_seeds(seeds)
 
 
 def reaches(s: SignalSettings, cell: SignalCell, target: str) -> Any:
@@ -265,7 +273,7 @@ def search_plan(s: SignalSettings, cell: SignalCell, few: bool = False) -> Searc
     """The range and precision of a search; with `few`, of a less precise one.
 
     >>> search_plan(SignalSettings(), SignalCell("root", "FCN", 6, 6)).start
-    413.0
+    476.0
     """
     return SearchPlan(
         minimum=2,
@@ -284,7 +292,7 @@ def descent_queries(
 
     >>> s = SignalSettings()
     >>> len(descent_queries(s, {cell: Choice(SignalRecipe(), {}) for cell in signal_cells(s)}))
-    27
+    24
     """
     out: dict[SearchKey, Query] = {}
     for cell, choice in tuned.items():
@@ -353,7 +361,7 @@ def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bo
     >>> not_trained(SignalSettings(), SignalCell("root", "FCN", 6, 6), failed)
     True
     """
-    if search.threshold.censoring != "right":
+    if search.threshold.censoring != "right" or search.rows.empty:
         return False
     rows = search.rows[search.rows["samples"] == search.rows["samples"].max()]
     limit = best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches))
@@ -452,6 +460,6 @@ def search_estimator(
             break
         place += way
         rate = more(place, 8)
-    for beside in () if exact else range(4):
-        more(place - way * beside, trials // 4)
+    for beside in () if exact else range(-2, 4):
+        more(place - way * beside, trials // 6)
     return [[samples, *counts] for samples, counts in sorted(done.items())]

@@ -24,8 +24,8 @@ from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings
 from separatrix.studies.signal.trials import (
     TWO_STEPS,
-    SearchKey,
     Searches,
+    SearchKey,
     SignalCell,
     SignalRecipe,
     Thresholds,
@@ -152,12 +152,18 @@ OUTSIDE_CLAIMS = {
 SEPARATION = Claim(
     "lahoti.separation",
     "What weight sharing saves (samples of the LCN over those of the CNN) and what locality saves "
-    "(FCN over LCN) grow at least as the ratios of the bounds, kd/((k+d)ln(kd)).",
+    "(FCN over LCN) grow at least as the ratios of the bounds, kd/((k+d)ln(kd)), when k and d "
+    "grow together.",
     "abstract: k+d, k(k+d) and kd, k²d",
     FULL_CONDITIONS,
     Together(
         tuple(
-            (f"{larger}/{smaller}", _lower(f"m* of the {larger} over the {smaller}'s", GAIN))
+            (
+                f"{larger}/{smaller}",
+                LowerBound(
+                    f"m* of the {larger} over the {smaller}'s", GAIN, ("√(kd)",), group="shape"
+                ),
+            )
             for smaller, larger in PAIRS
         )
     ),
@@ -282,15 +288,18 @@ def outside_of(s: SignalSettings, cells: Iterable[SignalCell]) -> str:
     if full:
         learner = cell_trial(s, full[0], SignalRecipe(bias=s.bias), 2, 0).learner
         equivariant = learner.optimizer == "sgd" and not learner.sparsity
-        for condition in (
-            condition
+        words += [
+            f"it is not the case that {condition.text}"
             for cell in full
             for condition in bounds_for("FCN")[0].conditions(
-                cell.patches, cell.dimension, s.sigma(cell.regime, cell.patches), s.bias, equivariant
+                cell.patches,
+                cell.dimension,
+                s.sigma(cell.regime, cell.patches),
+                s.bias,
+                equivariant,
             )[1:]
-        ):
-            if condition.met is False:
-                words.append(f"it is not the case that {condition.text}")
+            if condition.met is False
+        ]
     return "; ".join(dict.fromkeys(words))
 
 
@@ -305,8 +314,7 @@ def thresholds_of(
     return {
         key.cell: search.threshold
         for key, search in searches.items()
-        if (key.learner, key.target) == (learner, target)
-        and not not_trained(s, key.cell, search)
+        if (key.learner, key.target) == (learner, target) and not not_trained(s, key.cell, search)
     }
 
 
@@ -365,6 +373,10 @@ def ratio_cells(
 ) -> list[Cell]:
     """Log ratios of two networks' samples in the cells that both have, inside the conditions.
 
+    Each shape d/k of each regime has a constant of its own: along other lines the ratio of the
+    bounds is not yet the power that it becomes, and (k + d)/d looks like a drift. Shapes with a
+    single cell say nothing.
+
     >>> ratio_cells(SignalSettings(), {}, "LCN", "CNN")
     []
     """
@@ -373,16 +385,20 @@ def ratio_cells(
         other = thresholds.get(cell._replace(network=smaller))
         if cell.network != larger or other is None or not is_inside(s, cell):
             continue
-        if threshold.censoring == other.censoring == "none" and other.estimate >= 2:
+        known = threshold.censoring == other.censoring == "none"
+        if known and other.estimate >= LEAST_SAMPLES:
             value = math.log(threshold.estimate / other.estimate)
             error = math.hypot(threshold.log_error, other.log_error)
-            out.append(Cell(design_of(s, cell), value, error))
-    return with_enough(out)
+            shape = math.log2(cell.dimension / cell.patches)
+            design = design_of(s, cell)
+            design["√(kd)"] = math.sqrt(design["k"] * design["d"])
+            design["shape"] = round(shape, 6) + 100 * design["regime"]
+            out.append(Cell(design, value, error))
+    shapes = [cell.design["shape"] for cell in out]
+    return [cell for cell in out if shapes.count(cell.design["shape"]) > 1]
 
 
-def judge_all(
-    s: SignalSettings, searches: Searches, estimators: Thresholds
-) -> tuple[Finding, ...]:
+def judge_all(s: SignalSettings, searches: Searches, estimators: Thresholds) -> tuple[Finding, ...]:
     """The findings of the study, in the order of its claims."""
     descent = thresholds_of(s, searches)
     findings = {finding.claim.id: finding for finding in _judged(s, searches, descent, estimators)}
@@ -482,8 +498,9 @@ def order_parts(
     {}
     """
     return {
-        f"{larger}/{smaller}, {cell.regime}, k = {cell.patches}, d = {cell.dimension}":
-            ThresholdRatio(threshold, thresholds[cell._replace(network=smaller)])
+        f"{larger}/{smaller}, {cell.regime}, k = {cell.patches}, d = {cell.dimension}": ThresholdRatio(
+            threshold, thresholds[cell._replace(network=smaller)]
+        )
         for smaller, larger in PAIRS
         for cell, threshold in thresholds.items()
         if cell.network == larger and cell._replace(network=smaller) in thresholds
@@ -537,7 +554,9 @@ def floor_excess(s: SignalSettings, cell: SignalCell, search: SearchResult) -> d
 
     A mean counts less its error. A size with few trials is left out.
     """
-    out = {}
+    out: dict[str, float] = {}
+    if search.rows.empty:
+        return out
     rows, sigma = search.rows, s.sigma(cell.regime, cell.patches)
     aligned = np.nan_to_num(rows["patch_alignment"].to_numpy(float))
     sizes = rows["samples"].to_numpy()
@@ -574,9 +593,7 @@ def judge_em(
     parts = {
         cell.describe(): ThresholdRatio(threshold, estimators[cell, "em"])
         for cell, threshold in thresholds.items()
-        if (cell, "em") in estimators
-        and is_inside(s, cell)
-        and threshold.estimate >= LEAST_SAMPLES
+        if (cell, "em") in estimators and is_inside(s, cell) and threshold.estimate >= LEAST_SAMPLES
     }
     return judge(EM_SAVES, parts)
 

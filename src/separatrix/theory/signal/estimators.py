@@ -115,7 +115,7 @@ def estimator_alignment(
     Returns:
         One cosine per patch: for the FCN that of the estimate that is best for the patch.
 
-    >>> estimator_alignment("genie", "CNN", 4, 3, 0.1, samples=100, seed=0).min() > 0.99
+    >>> bool(estimator_alignment("genie", "CNN", 4, 3, 0.1, samples=100, seed=0).min() > 0.99)
     True
     """
     check_choice("estimator_alignment", "estimator", estimator, ESTIMATORS)

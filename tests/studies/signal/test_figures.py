@@ -1,0 +1,70 @@
+"""Figures and tables of the signal study, from planted thresholds."""
+
+from separatrix.studies.signal import figures as f
+from separatrix.studies.signal.settings import SignalSettings
+from separatrix.studies.signal.trials import SignalRecipe, signal_cells
+from separatrix.studies.signal.verdicts import key_of
+from separatrix.studies.tuning import Choice
+from sharp_searches import sharp_search
+
+S = SignalSettings()
+CELLS = signal_cells(S)
+SEARCHES = {key_of(cell): sharp_search(20.0 * cell.patches * cell.dimension) for cell in CELLS}
+
+
+def test_the_first_figure_shows_networks_bounds_and_floors():
+    against_k, against_d = f.headline_figures(S, SEARCHES)
+    assert against_k.name == "samples-k-root"
+    for figure, axis in ((against_k, S.shared.patches), (against_d, S.full.dimensions)):
+        labels = {series.label for series in figure.series if series.role == "measured"}
+        assert labels == {"CNN", "LCN", "FCN"}
+        floors = [series for series in figure.series if series.role == "baseline"]
+        assert len(floors) == 3
+        laws = [series for series in figure.series if series.role == "law"]
+        assert len(laws) == 4  # one for the CNN and the FCN, two for the LCN
+        assert figure.series[0].x[: len(axis)] == axis
+
+
+def test_bounds_with_their_constants_cover_the_measured_points():
+    for figure in f.headline_figures(S, SEARCHES):
+        for network in ("CNN", "LCN", "FCN"):
+            (points,) = [
+                one for one in figure.series if one.label == network and one.role == "measured"
+            ]
+            for law in (one for one in figure.series if one.role == "law"):
+                if law.label.startswith(f"{network} ≤"):
+                    assert all(y <= bound * 1.001 for y, bound in zip(points.y, law.y))
+                if law.label.startswith(f"{network} ≥"):
+                    assert all(y >= bound * 0.999 for y, bound in zip(points.y, law.y))
+
+
+def test_efficiency_is_the_floor_over_the_threshold():
+    maps = f.efficiency_maps(S, SEARCHES)
+    assert [one.name for one in maps] == ["efficiency-cnn", "efficiency-lcn", "efficiency-fcn"]
+    first = maps[0]
+    floor = S.floor("CNN", "root", first.rows[0], first.columns[0])
+    value = SEARCHES[key_of(CELLS[0])].threshold.estimate
+    assert abs(first.values[0][0] - floor / value) < 1e-9
+
+
+def test_tables_have_every_cell():
+    tuned = {cell: Choice(SignalRecipe(), {SignalRecipe(): 0.2}) for cell in CELLS}
+    table = f.threshold_table(S, SEARCHES, {}, tuned)
+    assert len(table.rows) == len(CELLS)
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    assert len(f.tuning_rows(S, tuned).rows) == len(CELLS)
+    assert f.tuning_rows(S, tuned).rows[0][-1] == "chosen, at an edge"
+    assert {row[0] for row in f.constant_table(S, SEARCHES).rows} == {
+        "cnn-upper",
+        "lcn-upper",
+        "lcn-lower",
+        "fcn-lower",
+    }
+    assert len(f.exponent_table(S, SEARCHES).rows) == 3
+    assert len(f.efficiency_table(S, SEARCHES, {}).rows) == 3
+
+
+def test_nothing_measured_draws_nothing():
+    assert f.efficiency_maps(S, {}) == ()
+    assert f.curve_figures(S, {}) == ()
+    assert all(not figure.series for figure in f.headline_figures(S, {}))
