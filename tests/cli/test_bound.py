@@ -1,12 +1,14 @@
 """`separatrix bound`: terms, verdicts, and one sentence for bad input."""
 
 import json
+import re
 
 import pytest
 
-from separatrix.cli.bound import bound, evaluate
+from separatrix.cli.bound import bound, evaluate, evaluate_floor
 from separatrix.errors import SeparatrixError
 from separatrix.theory.patterns import theorem4
+from separatrix.theory.signal import floor_samples
 
 
 def test_terms_are_the_theorem(capsys):
@@ -50,3 +52,29 @@ def test_bad_input_gets_one_sentence(arguments, words):
     with pytest.raises(SeparatrixError) as caught:
         evaluate(*arguments)
     assert words in str(caught.value)
+
+
+def test_a_floor_is_printed_beside_the_bound(capsys):
+    bound("floor", k=10, d=20, noise=0.3, network="LCN", alignment=0.8, json=True)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["samples at least"] == floor_samples("LCN", 10, 20, 0.3, alignment=0.8)
+    assert printed["lower bound, σ²kd"] == pytest.approx(0.09 * 200)
+    by_risk = evaluate_floor("LCN", 10, 20, 0.3, risk=0.1)
+    assert by_risk["target"] == "risk 0.1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"k": 0}, "the `patches` of a floor must be an integer >= 1, got 0"),
+        ({"noise": 0.0}, "the `noise` of a floor must be a number > 0, got 0.0"),
+        ({"noise": None}, "floor needs --noise"),
+        ({"network": "RNN"}, "the `network` of a floor must be one of"),
+        ({"alignment": 1.2}, "must be a number in (0, 1), got 1.2"),
+        ({"risk": 0.0001}, "above the Bayes risk"),
+        ({"risk": 0.1, "alignment": 0.5}, "one target"),
+    ],
+)
+def test_floors_that_make_no_sense_are_one_sentence(changes, words):
+    with pytest.raises(SeparatrixError, match=re.escape(words)):
+        evaluate_floor(**{"network": "FCN", "k": 20, "d": 20, "noise": 0.3, **changes})

@@ -1,4 +1,4 @@
-"""`separatrix bound`: a theorem's bound for given sizes, term by term."""
+"""`separatrix bound`: a theorem's bound, or a floor, for given sizes, term by term."""
 
 from typing import Annotated, Any
 
@@ -7,15 +7,19 @@ import typer
 from separatrix.cli.options import Json
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
 
-THEOREMS = ("theorem4", "corollary5", "theorem12")
+THEOREMS = ("theorem4", "corollary5", "theorem12", "floor")
 
 
 def bound(
     theorem: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(THEOREMS)} (Malach & Shalev-Shwartz).")
+        str,
+        typer.Argument(
+            help="One of theorem4, corollary5, theorem12 (Malach & Shalev-Shwartz), or floor: the "
+            "samples that no equivariant learner can do without (the task of Lahoti et al.)."
+        ),
     ],
-    n: Annotated[int, typer.Option("--n", help="Bits of an input.")],
-    k: Annotated[int, typer.Option("--k", help="Bits of the pattern.")],
+    n: Annotated[int, typer.Option("--n", help="Bits of an input.")] = 0,
+    k: Annotated[int, typer.Option("--k", help="Bits of the pattern; patches (floor).")] = 0,
     q: Annotated[float, typer.Option("--q", help="Number of filters or hidden units.")] = 0.0,
     steps: Annotated[
         float, typer.Option("--T", help="Steps of gradient descent (theorem4).")
@@ -31,12 +35,25 @@ def bound(
             "--local", help="For a locally connected network (theorem4, corollary5; Section 3.1)."
         ),
     ] = False,
+    network: Annotated[str, typer.Option("--network", help="CNN, LCN or FCN (floor).")] = "",
+    d: Annotated[int, typer.Option("--d", help="Dimension of a patch (floor).")] = 0,
+    noise: Annotated[
+        float | None, typer.Option("--noise", help="Standard deviation of the noise (floor).")
+    ] = None,
+    alignment: Annotated[
+        float | None,
+        typer.Option("--alignment", help="The patch alignment to reach (floor). [default: 0.8]"),
+    ] = None,
+    risk: Annotated[float | None, typer.Option("--risk", help="The risk to reach (floor).")] = None,
     json: Json = False,
 ) -> None:
-    """Print a theorem's bound term by term, and whether it is vacuous."""
+    """Print a theorem's bound term by term, and whether it is vacuous; or a floor."""
     from separatrix.cli.output import print_json
 
-    terms = evaluate(theorem, n, k, q, steps, delta, ceiling, epsilon, local)
+    if theorem == "floor":
+        terms = evaluate_floor(network, k, d, noise, alignment, risk)
+    else:
+        terms = evaluate(theorem, n, k, q, steps, delta, ceiling, epsilon, local)
     if json:
         print_json(terms)
         return
@@ -69,11 +86,61 @@ def evaluate(
     """
     if theorem not in THEOREMS:
         raise UnknownNameError("theorem", theorem, THEOREMS)
+    if n < 1:
+        raise SeparatrixError(f"{theorem} needs --n (an integer >= 1), the bits of an input")
     terms = {
         "theorem4": lambda: _theorem4(n, k, q, steps, delta, ceiling, epsilon, local),
         "corollary5": lambda: _corollary5(n, k, delta, ceiling, epsilon, local),
         "theorem12": lambda: _theorem12(n, k, q, ceiling),
     }[theorem]()
+    return {name: _plain(value) for name, value in terms.items()}
+
+
+def evaluate_floor(
+    network: str,
+    k: int,
+    d: int,
+    noise: float | None,
+    alignment: float | None = None,
+    risk: float | None = None,
+) -> dict[str, Any]:
+    """The floor of a network at one cell, with what it is compared with, as plain values.
+
+    Without a target the patch alignment 0.8 is asked for.
+
+    >>> evaluate_floor("FCN", k=20, d=20, noise=0.3)["samples at least"]
+    1411
+    >>> evaluate_floor("FCN", k=20, d=20, noise=0.3, alignment=1.5)
+    Traceback (most recent call last):
+    separatrix.errors.ParameterError: the `alignment` of floor_samples must be a number in (0, 1), got 1.5
+    """
+    from separatrix.theory.signal import bayes_risk, bounds_for, floor_samples, information_share
+
+    missing = [
+        name
+        for name, given in (("--network", network), ("--d", d), ("--noise", noise is not None))
+        if not given
+    ]
+    if missing or noise is None:
+        raise SeparatrixError(f"floor needs {' and '.join(missing)}")
+    if alignment is not None and risk is not None:
+        raise SeparatrixError("floor needs one target: --alignment or --risk")
+    if risk is None:
+        alignment = 0.8 if alignment is None else alignment
+        least = floor_samples(network, k, d, noise, alignment=alignment)
+        target = f"patch alignment {alignment:g}"
+    else:
+        least = floor_samples(network, k, d, noise, risk=risk)
+        target = f"risk {risk:g}"
+    terms: dict[str, Any] = {"target": target, "samples at least": least}
+    for bound in bounds_for(network):
+        terms[f"{bound.side} bound, {bound.formula}"] = bound.value(k, d, noise)
+    terms |= {
+        "share of information": information_share(k, noise).risk,
+        "Bayes risk": bayes_risk(k, noise).risk,
+        "verdict": f"no learner that is equivariant under the {network}'s group reaches {target} "
+        f"on average with fewer than {least} samples",
+    }
     return {name: _plain(value) for name, value in terms.items()}
 
 

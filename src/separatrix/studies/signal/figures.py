@@ -261,10 +261,11 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
     aligned, shares = [], []
     for cell in cells:
         rows = searches[key_of(cell)].rows
-        groups = {m: own for m, own in rows.groupby("samples") if len(own) >= 3}
-        points = [(int(m), _spread(own["patch_alignment"])) for m, own in groups.items()]
+        sizes = rows["samples"].to_numpy()
+        groups = {int(m): rows[sizes == m] for m in np.unique(sizes) if (sizes == m).sum() >= 3}
+        points = [(m, _spread(own["patch_alignment"])) for m, own in groups.items()]
         aligned.append(Series.of(cell.network, points))
-        sizes = np.unique(np.geomspace(max(rows["samples"].min(), 1), rows["samples"].max(), 24))
+        sizes = np.unique(np.geomspace(max(sizes.min(), 1), sizes.max(), 24))
         best = floor_alignment(
             cell.network,
             cell.patches,
@@ -284,10 +285,7 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
         shares.append(
             Series.of(
                 cell.network,
-                [
-                    (int(m), wilson(sum(map(success, own.to_dict("records"))), len(own)))
-                    for m, own in groups.items()
-                ],
+                [(m, _share(own, success)) for m, own in groups.items()],
             )
         )
     where = f"k = {cells[0].patches}, d = {cells[0].dimension}, {_noise(s, cells[0].regime)}"
@@ -311,6 +309,10 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
             "trials near the threshold.",
         ),
     )
+
+
+def _share(rows: Any, success: Any) -> Interval:
+    return wilson(sum(success(row) for row in rows.to_dict("records")), len(rows))
 
 
 def _spread(values: Any) -> Interval:

@@ -370,6 +370,8 @@ def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bo
 
 Thresholds = dict[tuple[SignalCell, str], Threshold]
 EXACT_DRAWS = 2000  # of alignments whose distribution is known: errors of about 2 %
+# Where searches with data begin, as multiples of the floor
+ESTIMATOR_BEGIN = {"em": 1.7, "lsa": 4.0}
 SEARCH_STEPS = 60  # of the climb from one grid size to the next
 
 
@@ -397,7 +399,8 @@ def measure_estimators(lab: Lab, s: SignalSettings) -> Thresholds:
                 "bias": s.bias,
                 "floor": s.floor(cell.network, cell.regime, cell.patches, cell.dimension),
                 "ratio": s.search.ratio,
-                "trials": s.estimator_trials,
+                # A full network's trials cost more and scatter less.
+                "trials": s.estimator_trials // (2 if cell.network == "FCN" else 1),
                 "seed": s.seed,
             }
             outcomes = lab.remember(
@@ -424,7 +427,7 @@ def search_estimator(
     seed: int,
 ) -> list[list[int]]:
     """The outcomes [samples, successes, trials] of a threshold search with an estimator in place of
-    a network: from the floor upwards (or down), then more trials around the crossing.
+    a network: upwards (or down) from near the floor, then more trials around the crossing.
 
     >>> sizes = {"patches": 4, "dimension": 4, "noise": 0.3, "alignment": 0.8, "bias": 0.5}
     >>> search = {"floor": 6, "ratio": 1.25, "trials": 16, "seed": 0}
@@ -452,7 +455,8 @@ def search_estimator(
             done[samples] = [good, total + count]
         return done[samples][0] / done[samples][1]
 
-    place, rate = 0, more(0, 8)
+    place = round(math.log(ESTIMATOR_BEGIN.get(estimator, 1.0)) / math.log(ratio))
+    rate = more(place, 8)
     way = 1 if rate < 0.5 else -1
     # A few trials cross one half by luck: climb until most succeed, or descend until most fail.
     for _ in range(SEARCH_STEPS):

@@ -633,8 +633,14 @@ class _GeometricMean:
         count = len(self.logs)
         error = float(np.std(self.logs, ddof=1) / math.sqrt(count))
         inner = Known(float(np.mean(self.logs)), error, count - 1, count).interval(level)
-        ends = [math.exp(end) for end in (inner.estimate, inner.low, inner.high)]
-        return Interval(*ends, level, "geometric mean over cells", count)
+        return Interval(
+            math.exp(inner.estimate),
+            math.exp(inner.low),
+            math.exp(inner.high),
+            level,
+            "geometric mean over cells",
+            count,
+        )
 
 
 def key_of(cell: SignalCell, learner: str = "descent", target: str = "alignment") -> SearchKey:
