@@ -7,9 +7,11 @@ another one.
 """
 
 import contextlib
+import errno
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from typing import Any
 import platformdirs
 
 from separatrix.errors import SeparatrixError
+
+MOST_BYTES = 2**28  # of a JSON file of a run; the largest that we have written had a hundredth
 
 try:
     import fcntl
@@ -121,6 +125,53 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
+class UnusableFile(OSError):
+    """A file that is not a regular one, or too large to be what it should be."""
+
+
+def is_regular(path: Path) -> bool:
+    """Whether a path is a regular file, or a link to one; False where nothing can be seen.
+
+    >>> is_regular(Path("/dev/null")), is_regular(Path("no-such-file"))
+    (False, False)
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def read_regular(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a regular file.
+
+    A pipe, a device or a socket is never opened: it could block for ever, or never end.
+
+    Args:
+      path: the file.
+      most: the number of bytes that it may have.
+
+    Raises:
+      UnusableFile: if it is not a regular file, or larger.
+      OSError: if it cannot be read.
+
+    >>> read_regular(Path("/dev/zero"))
+    Traceback (most recent call last):
+    separatrix.files.UnusableFile: [Errno 22] it is not a regular file: '/dev/zero'
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise UnusableFile(errno.EINVAL, "it is not a regular file", str(path))
+    # Without O_NONBLOCK, a pipe that takes the file's place meanwhile would block here.
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise UnusableFile(errno.EINVAL, "it is not a regular file", str(path))
+        data = file.read(most + 1) if about.st_size <= most else b""
+        if about.st_size > most or len(data) > most:
+            words = f"it is larger than the {most} bytes that such a file may have"
+            raise UnusableFile(errno.EFBIG, words, str(path))
+        return data
+
+
 def read_json(path: Path) -> Any:
     """The value in a JSON file; None where the file is absent, unreadable or not JSON.
 
@@ -128,7 +179,7 @@ def read_json(path: Path) -> Any:
     True
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_regular(path).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -152,7 +203,8 @@ def lock(file: Path, wait: bool = False) -> Iterator[bool]:
     (True, False)
     """
     try:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+        nonblocking = getattr(os, "O_NONBLOCK", 0)  # somebody may have put a pipe in its place
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | nonblocking, 0o666)
     except OSError:
         yield False
         return

@@ -1,6 +1,7 @@
 """The command as a whole: help, errors in one sentence, exit status."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -209,3 +210,77 @@ def ends_well(argv):
             main.main()
     assert (end.value.code or 0) in (0, 1, 2)
     assert all("internal error" not in sentence and "\n" not in sentence for sentence in said)
+
+
+def separatrix(*argv, before="", **options):
+    """Run the command in a shell, as its own process."""
+    command = shlex.join([sys.executable, "-m", "separatrix.cli.main", *argv])
+    return subprocess.run(
+        f"{before}{command}{options.pop('after', '')}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | options,
+    )
+
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="as Linux does it")
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "case, words",
+    [
+        ({"after": " > /dev/full"}, "cannot write to standard output: No space left on device"),
+        ({"before": "ulimit -v 900000; "}, "the limit on address space (ulimit -v) is 900000 KiB"),
+    ],
+)
+def test_surroundings_that_do_not_fit_are_one_sentence(case, words):
+    said = separatrix("list", **case)
+    assert said.returncode == 1
+    assert words in said.stderr
+    assert len(said.stderr.splitlines()) == 1
+
+
+@LINUX
+def test_a_closed_output_and_a_terminal_without_unicode_are_no_errors():
+    closed = separatrix("list", after=" >&- 2>&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    ascii_only = separatrix(
+        "list", "--claims", PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0"
+    )
+    assert ascii_only.returncode == 0, ascii_only.stderr
+    assert ascii_only.stdout.isascii()
+
+
+@pytest.mark.parametrize("command", ["report", "watch", "serve", "run"])
+def test_a_name_that_is_too_long_is_one_sentence(command):
+    long = "x" * 300
+    argv = ["equivariance", "--out", long] if command == "run" else [long]
+    said = separatrix(command, *argv)
+    assert said.returncode == 1
+    assert "internal error" not in said.stderr
+    assert len(said.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        (MemoryError(), "not enough memory"),
+        (PermissionError(13, "Permission denied", "/root/x"), "Permission denied ('/root/x')"),
+        (OSError(28, "No space left on device"), "cannot write to standard output"),
+    ],
+)
+def test_errors_of_the_system_are_not_called_internal(monkeypatch, capfd, error, words):
+    def fail(**_):
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    monkeypatch.setattr(main, "_forget_output", lambda: None)
+    with pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == 1
+    said = capfd.readouterr().err
+    assert words in said
+    assert "internal" not in said

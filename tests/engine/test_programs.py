@@ -216,3 +216,61 @@ def test_a_program_is_made_once_and_one_that_failed_is_tried_again(monkeypatch):
     assert [programs.have(trial, trial).programs for _ in range(2)] == [1, 0]
     assert programs._program(trial, trial, 1) is made
     assert (len(calls), programs.tally.programs) == (2, 0)  # `have` has said what it cost
+
+
+class CannotCapture:
+    """A lowered program whose compiled form fails as on a GPU, unless nothing is captured."""
+
+    def __init__(self, text, at_compile=False):
+        self.text, self.at_compile, self.asked = text, at_compile, []
+
+    def compile(self, compiler_options=None):
+        options = compiler_options or {}
+        self.asked.append(options)
+        captures = options.get("xla_gpu_enable_command_buffer") != ""
+
+        def fail(*_):
+            raise jax.errors.JaxRuntimeError(self.text)
+
+        if captures and self.at_compile:
+            fail()
+        return fail if captures else lambda *inputs: "result"
+
+
+CAPTURE = (
+    "INTERNAL: Failed to trace command buffer: cublasLtMatmul returned CUBLAS_STATUS_NOT_SUPPORTED"
+)
+
+
+def test_a_program_that_cannot_be_captured_is_compiled_without_command_buffers(monkeypatch):
+    lowered = CannotCapture(CAPTURE, at_compile=True)
+    assert programs.compiled(lowered, math.inf)() == "result"
+    assert [options.get("xla_gpu_enable_command_buffer") for options in lowered.asked] == [None, ""]
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        programs.compiled(CannotCapture("INTERNAL: ptxas failed", at_compile=True), math.inf)
+
+
+@pytest.mark.parametrize(
+    "text, goes_on", [(CAPTURE, True), ("INTERNAL: misaligned address", False)]
+)
+def test_a_program_that_fails_when_it_runs_is_compiled_once_more(monkeypatch, text, goes_on):
+    real, made = programs._compile, []
+
+    def compile_it(*given):
+        good = real(*given)
+        lowered = CannotCapture(text)
+        made.append(lowered)
+        return Program(
+            lowered.compile(), False, lambda: (lowered.compile(policy.NO_COMMAND_BUFFERS), good)[1]
+        )
+
+    monkeypatch.setattr(programs, "_compile", compile_it)
+    mine, trials = Programs(), list(tiny(seeds=2))
+    if not goes_on:
+        with pytest.raises(jax.errors.JaxRuntimeError, match="misaligned"):
+            mine.run(trials, trials[0])
+        return
+    assert len(mine.run(trials, trials[0])) == 2
+    assert len(made) == 1
+    assert len(made[0].asked) == 2, "the second trial uses the program that works"
+    assert mine.tally.programs == 2

@@ -122,6 +122,7 @@ def write_run(folder, extra="", drawn=None, change=lambda claims, outcome: None)
     """Write the run into a folder; `change` may alter its plain values first."""
     claims, outcome = documents(extra, drawn)
     change(claims, outcome)
+    outcome["findings"] = claims
     (folder / "outcomes").mkdir(parents=True)
     (folder / "outcomes" / "sample.json").write_text(json.dumps(outcome), encoding="utf-8")
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")

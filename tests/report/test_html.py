@@ -145,7 +145,7 @@ def test_two_hundred_claims_and_forty_figures_stay_usable(tmp_path, monkeypatch)
         claim | {"id": f"lahoti.claim-{i}", "verdict": ("supported", "refuted", "undecided")[i % 3]}
         for i in range(200)
     ]
-    docs["outcome"] |= {"figures": outcome_of(figures=40)["figures"]}
+    docs["outcome"] |= {"findings": docs["claims"], "figures": outcome_of(figures=40)["figures"]}
     monkeypatch.setenv("SEPARATRIX_CACHE", str(tmp_path / "cache"))  # which would keep them
     monkeypatch.setattr(
         "separatrix.report.figure.cache.drawing_of", lambda figure, prefix: NOTHING_DRAWN

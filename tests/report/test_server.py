@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 
 import pytest
@@ -76,8 +77,9 @@ def test_the_report_and_its_files_are_given_out_in_an_origin_of_their_own(server
     status, headers, text = ask(server, f"/{server.word}/report/index.html")
     assert status == 200
     assert "The CNN&#39;s risk is lower" in text
-    assert headers["Content-Security-Policy"].startswith(
+    assert (
         "sandbox allow-scripts allow-downloads; connect-src 'none'"
+        in headers["Content-Security-Policy"]
     )
     for path, kind in (
         ("report/data/sample-curves.csv", "text/csv"),
@@ -207,3 +209,52 @@ def test_it_listens_on_the_loopback_only_and_words_differ(server, tmp_path):
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(SeparatrixError, match="is not a folder of results"):
         LiveServer(tmp_path)
+
+
+def raw(server, data, wait=5.0):
+    """What the server answers to bytes that are perhaps no request."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=wait) as one:
+        one.sendall(data)
+        one.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := one.recv(65536):
+            answer += piece
+        return answer
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % n for n in range(200)) + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: \xff\xff\r\n\r\n",
+    ],
+)
+def test_malformed_requests_get_the_same_headers(server, data):
+    head = raw(server, data).split(b"\r\n\r\n")[0].decode("latin-1")
+    if head:  # a request of HTTP 0.9 has no headers to answer with
+        assert "Content-Security-Policy: default-src 'none'" in head
+        assert "X-Content-Type-Options: nosniff" in head
+        assert "text/html" not in head
+
+
+def test_files_have_a_policy_that_begins_with_nothing(server):
+    status, headers, _ = ask(server, f"/{server.word}/report/index.html")
+    assert status == 200
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_a_slow_client_is_dropped(server, monkeypatch):
+    monkeypatch.setattr("separatrix.report.server.SLOW", 0.2)
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nX-")  # and never the rest
+        assert one.recv(1000) == b""
+
+
+def test_too_many_clients_are_turned_away(server, monkeypatch):
+    monkeypatch.setattr("separatrix.report.server.CONNECTIONS", -1000)
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        ask(server, f"/{server.word}/")

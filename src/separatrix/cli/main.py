@@ -4,6 +4,8 @@ Results go to standard output, everything else to standard error. Commands impor
 when they need them, so that `--help` answers at once.
 """
 
+import errno
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -20,14 +22,16 @@ from separatrix.cli.options import Json
 from separatrix.cli.report import compare, report
 from separatrix.cli.run import explain, list_studies, run, verify
 from separatrix.cli.watch import serve, watch
-from separatrix.errors import SeparatrixError
+from separatrix.errors import SeparatrixError, shown
+
+ADDRESS_SPACE = 3 * 2**30  # bytes; with less, JAX's threads and compiler end the process
 
 app = typer.Typer(
     name="separatrix",
     help="Measure when convolution beats local or full connectivity, and by how much: run studies "
     "that test the claims of papers.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -103,8 +107,13 @@ def main() -> None:
 
     An error is one sentence in place of a traceback. The exit status is 0, 1 or 2.
     """
+    _prepare_output()
     try:
-        app(prog_name="separatrix")
+        check_address_space()
+        try:
+            app(prog_name="separatrix")
+        finally:
+            sys.stdout.flush()  # a full disk is noticed here, and not after the last word
     except SeparatrixError as error:
         _fail(str(error))
     except KeyboardInterrupt:
@@ -114,9 +123,18 @@ def main() -> None:
             _fail("interrupted")
         raise
     except BrokenPipeError:
-        # The reader of the output is gone; this keeps Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _forget_output()  # the reader of the output is gone
         sys.exit(1)
+    except MemoryError:
+        _fail("there is not enough memory for this; ask for less, or raise the limit (ulimit -v)")
+    except OSError as error:
+        if os.environ.get("SEPARATRIX_DEBUG"):
+            raise
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
+            _forget_output()
+            _fail(f"cannot write to standard output: {error.strerror}")
+        place = f" ({shown(error.filename, 200)})" if error.filename else ""
+        _fail(f"the system refused something: {error.strerror or error}{place}")
     except Exception as error:
         if os.environ.get("SEPARATRIX_DEBUG"):
             raise
@@ -124,6 +142,47 @@ def main() -> None:
         _fail(
             f"internal error, please report it: {type(error).__name__}: {first_line} "
             "(SEPARATRIX_DEBUG=1 shows where)"
+        )
+
+
+def _prepare_output() -> None:
+    """Have every character printable somehow, and somewhere to print to."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # the caller has closed it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            # A terminal that is not UTF-8 shows `\\u2014` in place of a dash.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_output() -> None:
+    """Keep Python from complaining at exit that the rest of the output cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def check_address_space(needed: int = ADDRESS_SPACE) -> None:
+    """Check that the limit on address space (`ulimit -v`) leaves room for JAX.
+
+    Below the limit, libraries end the process without a word.
+
+    Args:
+      needed: bytes.
+
+    Raises:
+      SeparatrixError: if the limit is lower.
+
+    >>> check_address_space(1)
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise SeparatrixError(
+            f"the limit on address space (ulimit -v) is {limit // 1024} KiB, and JAX needs "
+            f"{needed // 1024}; raise it"
         )
 
 

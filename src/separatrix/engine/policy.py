@@ -119,9 +119,14 @@ NAMED_ROWS = 4096
 # Bytes up to which a ledger is read completely and checked when it is opened; larger ones are
 # checked where they are read.
 VERIFIED_BYTES = 2**26
+# Bytes that a part may take in memory, and its columns; ours have a tenth of that at most.
+PART_BYTES = 2**32
+PART_COLUMNS = 10_000
 CACHED_BYTES = 2**29  # of rows that stay in memory
 SMALL_INDEX = 100_000  # rows up to which sorting the whole index again takes no noticeable time
 COMPACTION_PARTS = 64  # parts of about the same size that are merged into one
 COMPACTION_ROWS = 2**18  # at most, of a merged part
 COMPACTION_BYTES = 2**26  # at most, of a merged part: what one process reads in a second
 MANIFEST_RUNS = 100  # runs that a folder's manifest keeps
+# Options with which XLA records nothing in CUDA graphs, for programs that cannot be recorded.
+NO_COMMAND_BUFFERS = {"xla_gpu_enable_command_buffer": ""}

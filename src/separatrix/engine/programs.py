@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -79,6 +79,7 @@ class Program(NamedTuple):
 
     call: Any
     kernels: bool
+    again: Callable[[], "Program"] | None = None  # the same, compiled without command buffers
 
     def __call__(self, *inputs: Any) -> Any:
         return self.call(*inputs)
@@ -121,7 +122,14 @@ class Programs:
             program = self._program(part[0], frame, batch)
             arrays = {name: self._place(array) for name, array in part[0].task.arrays().items()}
             begin = time.perf_counter()
-            out = jax.device_get(program(*inputs, arrays))
+            try:
+                out = jax.device_get(program(*inputs, arrays))
+            except jax.errors.JaxRuntimeError as error:
+                if program.again is None or not cannot_capture(error):
+                    raise
+                program = self._without_capture(part[0], frame, batch, program)
+                begin = time.perf_counter()
+                out = jax.device_get(program(*inputs, arrays))
             seconds = time.perf_counter() - begin
             self.tally.run_seconds += seconds
             self.tally.trials += len(part)
@@ -189,6 +197,18 @@ class Programs:
             key: future for key, future in self._compiled.items() if not future.cancel()
         }
 
+    def _without_capture(self, trial: Trial, frame: Trial, batch: int, program: Program) -> Program:
+        """Compile a program again without command buffers, and keep that one."""
+        assert program.again is not None
+        begin = time.perf_counter()
+        key = structure(frame), batch
+        made = program.again()
+        self._compiled[key] = concurrent.futures.Future()
+        self._compiled[key].set_result(made)
+        self.tally.programs += 1
+        self.tally.compile_seconds += time.perf_counter() - begin
+        return made
+
     def _place(self, array: np.ndarray) -> Any:
         """A task's stored array on the device: one copy for all programs and chunks."""
         key = id(array)  # the array is held below, so that no other gets its address
@@ -246,7 +266,12 @@ def _compile(trial: Trial, frame: Trial, batch: int) -> Program:
             # A new function each time, or JAX would reuse what it traced before.
             inputs = _inputs([trial] * batch, batch)
             lowered = jax.jit(lambda *args: program(*args)).lower(*inputs, arrays)
-        return Program(compiled(lowered, operations), bool(choice.used))
+        used = bool(choice.used)
+        return Program(
+            compiled(lowered, operations),
+            used,
+            lambda: Program(compiled(lowered, operations, capture=False), used),
+        )
 
     if not _has_kernels(operations, policy.KERNELS):
         return build(kernels=False)
@@ -271,16 +296,42 @@ def _has_kernels(operations: float, least: dict[str, float]) -> bool:
     )
 
 
-def compiled(lowered: Any, operations: float) -> Any:
+def cannot_capture(error: Exception) -> bool:
+    """Whether a GPU failed because it could not record an operation in a command buffer.
+
+    XLA records operations into CUDA graphs ("command buffers"); some products of cuBLASLt cannot
+    be recorded.
+
+    >>> cannot_capture(RuntimeError("INTERNAL: failed to capture cuBLASLt matmul in a CUDA graph"))
+    True
+    >>> cannot_capture(RuntimeError("RESOURCE_EXHAUSTED: out of memory"))
+    False
+    """
+    text = " ".join(str(error).lower().replace("_", " ").split())
+    signs = ("command buffer", "cuda graph", "gpu graph", "stream capture", "streamcapture")
+    return "resource exhausted" not in text and any(sign in text for sign in signs)
+
+
+def compiled(lowered: Any, operations: float, capture: bool = True) -> Any:
     """Compile a lowered function with the options for so many operations per call on this device.
+
+    Args:
+      lowered: what `jax.jit(...).lower(...)` gave.
+      operations: floating-point operations per call.
+      capture: whether a GPU may record operations in command buffers. A program for which XLA
+        cannot do that is compiled without them.
 
     >>> compiled(jax.jit(lambda x: x + 1).lower(1.0), operations=1.0)(2.0).item()
     3.0
     """
     options = _options(jax.default_backend(), operations)
+    if not capture:
+        options = options | policy.NO_COMMAND_BUFFERS
     try:
         return lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
+        if capture and cannot_capture(error):
+            return compiled(lowered, operations, capture=False)
         if not options or "No such compile option" not in str(error):
             raise
         return lowered.compile()  # this version of XLA has other options

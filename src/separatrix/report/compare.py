@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from separatrix.engine import read_manifest
 from separatrix.report.content import flattened
-from separatrix.report.read import read_claims, read_outcomes
+from separatrix.report.read import check_consistent, read_claims, read_outcomes
 from separatrix.studies import Figure, Heatmap
 
 Rule = Literal["apart", "outside", "within", "differs", "equal"]
@@ -179,15 +179,16 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> RunCom
     >>> compare_runs(folder, folder).moved
     ()
     """
-    claims_a, claims_b = (
-        {claim["id"]: claim for claim in read_claims(folder)} for folder in (a, b)
-    )
+    listed = [read_claims(folder) for folder in (a, b)]
+    (outcomes_a, figures_a), (outcomes_b, figures_b) = read_outcomes(a), read_outcomes(b)
+    for claims, outcomes in zip(listed, (outcomes_a, outcomes_b)):
+        check_consistent(claims, outcomes)
+    claims_a, claims_b = ({claim["id"]: claim for claim in claims} for claims in listed)
     verdicts = tuple(
         (name, claim["verdict"], claims_b[name]["verdict"])
         for name, claim in claims_a.items()
         if name in claims_b and claim["verdict"] != claims_b[name]["verdict"]
     )
-    (outcomes_a, figures_a), (outcomes_b, figures_b) = read_outcomes(a), read_outcomes(b)
     quantities_a, quantities_b = (
         dict(_quantities(claims, figures))
         for claims, figures in ((claims_a, figures_a), (claims_b, figures_b))

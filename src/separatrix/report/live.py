@@ -7,12 +7,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from separatrix.engine import read_manifest
-from separatrix.engine.store.ledger import MARK, PART
+from separatrix.engine.store.ledger import MARK, PART, check_mark
+from separatrix.engine.store.parts import Keys, key_of
 from separatrix.errors import SeparatrixError
+from separatrix.files import explain_os_errors, is_regular
 from separatrix.report.content import effect
 from separatrix.report.numbers import interval, number_or_none
 from separatrix.report.read import read_outcomes, readable
@@ -20,7 +23,7 @@ from separatrix.studies.live import read_live
 
 NETWORKS = {"shared": "CNN", "local": "LCN", "full": "FCN"}
 WINDOW = 60.0  # seconds over which the rate is measured
-_COLUMNS = ("task.type", "network.connectivity", "status")
+_COLUMNS = ("trial", "task.type", "network.connectivity", "status")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +126,10 @@ def _count(value: Any) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class PartCounts:
-    """A part of the ledger: when it was written, and its trials by (task, network, status)."""
+    """A part of the ledger: when it was written, and its trials by (task, network, status).
+
+    Trials that another part holds too are counted there.
+    """
 
     written: float
     kinds: Counter[tuple[str, str, str]]
@@ -216,6 +222,15 @@ class Snapshot:
         }
 
 
+@dataclasses.dataclass(frozen=True)
+class _Trials:
+    """The trials of a part: their keys, and (task, network, status) of each."""
+
+    written: float
+    keys: Keys
+    kinds: tuple[tuple[str, str, str], ...]
+
+
 @dataclasses.dataclass
 class Watcher:
     """Looks at the folder of a run, as often as asked.
@@ -238,7 +253,7 @@ class Watcher:
     """
 
     folder: str | os.PathLike[str]
-    _parts: dict[str, PartCounts] = dataclasses.field(default_factory=dict, init=False)
+    _parts: dict[str, _Trials] = dataclasses.field(default_factory=dict, init=False)
     # The times and sizes of the outcomes' files when they were read, and the results in them
     _outcomes: tuple[Any, tuple[StudyResults, ...]] = dataclasses.field(
         default=(None, ()), init=False
@@ -246,7 +261,11 @@ class Watcher:
 
     def __post_init__(self):
         path = Path(self.folder)
-        if not (path / MARK).is_file():
+        with explain_os_errors(f"read the folder {path}"):
+            marked = os.path.lexists(path / MARK)
+        if marked:
+            check_mark(path)
+        else:
             raise SeparatrixError(
                 f"{path} is not a folder of results; start `separatrix run STUDY --out {path}` "
                 "and watch it then"
@@ -271,7 +290,7 @@ class Watcher:
         )
         return Snapshot(
             now=time.time() if now is None else now,
-            parts=tuple(self._parts.values()),
+            parts=_counted(list(self._parts.values())),
             unreadable=len(parts) - len(self._parts),
             calculations=calculations,
             studies=self._studies(),
@@ -311,8 +330,10 @@ def _file_state(file: Path) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _read_part(file: Path) -> PartCounts | None:
-    """The counts of a part; None while it cannot be read (it may be moved or repaired any time)."""
+def _read_part(file: Path) -> _Trials | None:
+    """The trials of a part; None while it cannot be read (it may be moved or repaired any time)."""
+    if not is_regular(file):
+        return None
     try:
         reader = pq.ParquetFile(file)
         columns = [name for name in _COLUMNS if name in reader.schema_arrow.names]
@@ -322,13 +343,30 @@ def _read_part(file: Path) -> PartCounts | None:
             for name in _COLUMNS
         ]
         written = file.stat().st_mtime
-    except (OSError, pa.ArrowException, ValueError):
+    except (OSError, pa.ArrowException, ValueError, KeyError):
         return None
-    kinds = Counter(
+    trials, *kinds = cells
+    keys = key_of([str(trial) for trial in trials])
+    labels = [
         (str(task), NETWORKS.get(str(network), str(network)), str(status))
-        for task, network, status in zip(*cells)
-    )
-    return PartCounts(written, kinds)
+        for task, network, status in zip(*kinds)
+    ]
+    return _Trials(written, keys, tuple(labels))
+
+
+def _counted(parts: list[_Trials]) -> tuple[PartCounts, ...]:
+    """The counts of parts; a trial that is in several counts in the first."""
+    keys = np.concatenate([np.zeros((0, 2), np.uint64), *(part.keys for part in parts)])
+    _, first = np.unique(keys, axis=0, return_index=True)
+    new = np.zeros(len(keys), bool)
+    new[first] = True
+    out, start = [], 0
+    for part in parts:
+        mine = new[start : start + len(part.kinds)]
+        start += len(part.kinds)
+        kinds = part.kinds if mine.all() else [k for k, keep in zip(part.kinds, mine) if keep]
+        out.append(PartCounts(part.written, Counter(kinds)))
+    return tuple(out)
 
 
 def _results_of(name: str, outcome: dict[str, Any]) -> StudyResults:

@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from separatrix.engine.store.ledger import check_mark
 from separatrix.errors import SeparatrixError, shown
+from separatrix.files import explain_os_errors, read_regular
 from separatrix.studies import Figure, Heatmap, figure_from
 from separatrix.studies.kinds import VERDICTS as VERDICTS
 
@@ -62,20 +64,78 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
                 f"claims.json names the study {claim['study']!r}, whose file in outcomes/ is "
                 "missing; run it again"
             )
+    check_consistent(claims, outcomes)
     return RunFiles(claims, outcomes, figures, _read_runs(path / "manifest.json"))
+
+
+def check_consistent(claims: list[dict[str, Any]], outcomes: dict[str, dict[str, Any]]) -> None:
+    """Check that the claims of a run are those that its outcomes found.
+
+    Raises:
+      SeparatrixError: if a claim is there twice, or differs from the finding in its outcome.
+
+    >>> claim = {"id": "a.b", "verdict": "supported", "study": "s"}
+    >>> check_consistent([claim], {"s": {"findings": [{"id": "a.b", "verdict": "refuted"}]}})
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: claims.json says that a.b is supported, and outcomes/ that it
+    is refuted; run the study again
+    """
+    seen: set[str] = set()
+    for claim in claims:
+        name, outcome = claim["id"], outcomes.get(claim.get("study") or "")
+        if name in seen:
+            raise _damaged("claims.json", f"it has the claim {name} twice")
+        seen.add(name)
+        if outcome is None:
+            continue
+        findings = outcome.get("findings")
+        finding = next(
+            (each for each in findings or [] if isinstance(each, dict) and each.get("id") == name),
+            None,
+        )
+        if finding is None:
+            raise SeparatrixError(
+                f"claims.json has the claim {name}, which the outcome of its study lacks; "
+                "run the study again"
+            )
+        # Of several seeds, a claim pools the verdicts, and the outcome is that of the first.
+        seeds = claim.get("seeds")
+        seeds = seeds if isinstance(seeds, dict) else {}
+        pooled = len(seeds) > 1
+        verdict = claim["verdict"]
+        if pooled:
+            verdicts = {str(each) for each in seeds.values()}
+            agreed = verdicts.pop() if len(verdicts) == 1 else "undecided"
+            if verdict != agreed:
+                raise _damaged("claims.json", f"the seeds of {name} give {agreed}, not {verdict}")
+            verdict = seeds.get(str(claim.get("seed")))
+        if finding.get("verdict") != verdict:
+            raise SeparatrixError(
+                f"claims.json says that {name} is {verdict}, and outcomes/ that it is "
+                f"{finding.get('verdict')}; run the study again"
+            )
+        if not pooled and finding.get("evidence", claim["evidence"]) != claim["evidence"]:
+            raise SeparatrixError(
+                f"claims.json and outcomes/ have different evidence for {name}; run the study again"
+            )
 
 
 def read_claims(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The claims in the folder of a run or of evidence."""
     path = Path(folder)
-    if not path.is_dir():
+    with explain_os_errors(f"read the folder {shown(str(path))}"):
+        there, claimed = path.is_dir(), os.path.lexists(path / "claims.json")
+        if there:
+            os.listdir(path)
+    if not there:
         raise SeparatrixError(
             f"there is no folder {path}; run `separatrix verify --out {path}` first"
         )
-    if not (path / "claims.json").exists():
+    if not claimed:
         raise SeparatrixError(
             f"{path} holds no claims.json; run `separatrix verify --out {path}` first"
         )
+    check_mark(path)
     claims = _read(path / "claims.json", list)
     for claim in claims:
         _check_claim(claim, "claims.json")
@@ -92,11 +152,18 @@ def read_outcomes(
     """
     path = Path(folder)
     outcomes, figures = {}, {}
-    for file in sorted((path / "outcomes").glob("*.json")) if (path / "outcomes").is_dir() else []:
-        if file.name.startswith("."):
+    with explain_os_errors(f"read the folder {path / 'outcomes'}"):
+        names = os.listdir(path / "outcomes") if (path / "outcomes").is_dir() else []
+    for file in sorted(path / "outcomes" / name for name in names):
+        if file.name.startswith(".") or file.suffix != ".json":
             continue
         outcome = _read(file, dict)
         name = _need(outcome, "study", str, f"outcomes/{file.name}")
+        if name in outcomes:
+            raise SeparatrixError(
+                f"outcomes/ has two outcomes of the study {name}, the second in {file.name}; "
+                "move one of them away"
+            )
         figures[name] = _check_outcome(outcome, f"outcomes/{file.name}")
         outcomes[name] = outcome
     return outcomes, figures
@@ -125,7 +192,7 @@ def _damaged(where: str, problem: str) -> SeparatrixError:
 
 def _read(file: Path, kind: type) -> Any:
     try:
-        value = readable(json.loads(file.read_text(encoding="utf-8")))
+        value = readable(json.loads(read_regular(file).decode("utf-8")))
     except OSError as error:
         raise SeparatrixError(f"cannot read {file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
@@ -138,7 +205,7 @@ def _read(file: Path, kind: type) -> Any:
 
 
 def _read_runs(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
+    if not os.path.lexists(file):
         return []
     runs = _need(_read(file, dict), "runs", list, "manifest.json")
     if not all(isinstance(run, dict) for run in runs):

@@ -4,11 +4,13 @@ It answers requests from this machine that know its secret address. The page ask
 the run every two seconds; apart from that, the server only gives out files of the run's `report/`.
 """
 
+import contextlib
 import hmac
 import http.server
 import json
 import os
 import secrets
+import socket
 import socketserver
 import threading
 import time
@@ -20,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from markupsafe import Markup
 
 from separatrix.errors import SeparatrixError
+from separatrix.files import read_regular
 from separatrix.report.content import MARKS
 from separatrix.report.html import render, source_hash, template_source
 from separatrix.report.live import Watcher
@@ -30,6 +33,8 @@ TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+SLOW = 30.0  # seconds after which a connection ends, however much of it is sent by then
+CONNECTIONS = 32  # at a time; further ones are closed at once
 FRESH = 1.0  # seconds for which the state of the run is reused
 HEADERS = {
     "Cache-Control": "no-store",
@@ -42,7 +47,8 @@ HEADERS = {
 # A file from the folder may come from anywhere: the sandbox gives it an origin of its own, so that
 # it cannot send requests to this server.
 FILE_POLICY = (
-    "sandbox allow-scripts allow-downloads; connect-src 'none'; object-src 'none'; "
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "font-src data:; sandbox allow-scripts allow-downloads; connect-src 'none'; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
@@ -114,6 +120,7 @@ class LiveServer(http.server.ThreadingHTTPServer):
         self.word = secrets.token_urlsafe(18)
         self._watcher = Watcher(folder)
         self._lock = threading.Lock()
+        self._before = threading.active_count()
         self._state: tuple[float, bytes] = (float("-inf"), b"")
         self.page, self.policy = live_page(str(folder))
         try:
@@ -152,6 +159,10 @@ class LiveServer(http.server.ThreadingHTTPServer):
                 self._state = (time.monotonic(), text.encode())
             return self._state[1]
 
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether there is room for another connection."""
+        return threading.active_count() - self._before <= CONNECTIONS
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing when a browser goes away."""
 
@@ -160,6 +171,28 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
     server: LiveServer  # pyright: ignore[reportIncompatibleVariableOverride]
     server_version, sys_version = "separatrix", ""
     timeout = 20  # seconds that a connection may be silent
+
+    def handle(self) -> None:
+        """Answer one request; a client that sends or reads too slowly is dropped."""
+        timer = threading.Timer(SLOW, self._drop)
+        timer.daemon = True
+        timer.start()
+        try:
+            super().handle()
+        finally:
+            timer.cancel()
+
+    def _drop(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that cannot be understood, with the headers of all other answers."""
+        del message, explain
+        self.command = getattr(self, "command", None) or "GET"
+        self.request_version = "HTTP/1.0"  # 0.9 has no headers
+        self.close_connection = True
+        self._send(code, b"this request cannot be understood\n")
 
     def do_GET(self) -> None:
         """Answer, or refuse with 403 (another host) or 404 (no such file)."""
@@ -177,7 +210,7 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
             return self._send(200, self.server.state(), "application/json; charset=utf-8")
         file = file_of(self.server.folder, rest)
         try:
-            data = None if file is None else file.read_bytes()
+            data = None if file is None else read_regular(file)
         except OSError:
             data = None
         if file is None or data is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.errors import ParameterError
-from separatrix.files import explain_os_errors, write_bytes
+from separatrix.files import explain_os_errors, read_regular, write_bytes
 from separatrix.report.content import FigureView, Report, compose
 from separatrix.report.figure.cache import drawings_of
 from separatrix.report.figure.data import csv_of, data_of, table_csv
@@ -90,7 +90,7 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     report = compose(run, NOTHING_KEPT)
     drawings = _drawings(report)
     files: dict[Path, bytes | str] = {
-        target / name: (source / name).read_bytes()
+        target / name: read_regular(source / name)
         for name in ("claims.json", "manifest.json")
         if (source / name).exists()
     }

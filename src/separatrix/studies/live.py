@@ -5,7 +5,6 @@ No decision reads this file. Where it cannot be written, the run goes on.
 
 import contextlib
 import dataclasses
-import json
 import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -15,7 +14,7 @@ from typing import Any
 from separatrix.engine import Lab
 from separatrix.engine.lab import Progress
 from separatrix.errors import SeparatrixError
-from separatrix.files import write_json
+from separatrix.files import read_json, write_json
 from separatrix.inference import Threshold
 
 LIVE = "live.json"
@@ -47,10 +46,7 @@ def read_live(folder: Any) -> dict[str, Any]:
     >>> read_live("no-such-folder")
     {}
     """
-    try:
-        entries = json.loads((Path(folder) / LIVE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    entries = read_json(Path(folder) / LIVE)
     return entries if isinstance(entries, dict) else {}
 
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine import Lab, Sweep
+from separatrix.engine import Lab, Plan, Sweep
 from separatrix.engine.manifest import read_manifest
 from separatrix.engine.store.table import Table
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.files import explain_os_errors, read_json, write_json
+from separatrix.files import explain_os_errors, is_regular, read_json, write_json
 from separatrix.studies.claims import Finding
 from separatrix.studies.runner import Job, jobs, run_jobs
 
@@ -218,6 +218,10 @@ class KeptRows(Lab):
             raise MissingRows(what, missing, len(sweep))
         return super().run(sweep, what)
 
+    def _execute(self, plan: Plan, what: str, total: int) -> None:
+        """Rows that cannot be believed were set aside; nothing is trained in their place."""
+        raise MissingRows(what, plan.trials, total)
+
     def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
         """The result of a calculation, which must be there."""
 
@@ -269,12 +273,9 @@ def recompute(folder: Path) -> Recomputed:
     missing: dict[str, str] = {}
     before: dict[str, str] = {}
     for run in runs:
-        settings = read_manifest(run)[0]["settings"]
-        kept = kept_claims(run / "claims.json")
+        scale, seed, changes, kept = _how_it_ran(run)
         before |= {claim["id"]: claim["verdict"] for claim in kept}
         names = list(dict.fromkeys(claim["study"] for claim in kept))
-        scale, seed = settings["scale"], settings["seed"]
-        changes = list(settings.get("changes", []))
         for name in names:
             several = len(names) > 1
             own = [text for text in changes if text.startswith(f"{name}.") or not several]
@@ -307,6 +308,25 @@ def kept_claims(file: Path) -> list[dict[str, Any]]:
     return claims
 
 
+def _how_it_ran(run: Path) -> tuple[str, int, list[str], list[dict[str, Any]]]:
+    """The scale, the seed, the changes of settings and the claims of a kept run."""
+    manifest, claims = read_manifest(run), kept_claims(run / "claims.json")
+    settings = manifest[0].get("settings") if manifest and isinstance(manifest[0], dict) else None
+    settings = settings if isinstance(settings, dict) else {}
+    scale, seed, changes = (settings.get(key) for key in ("scale", "seed", "changes"))
+    if not (
+        isinstance(scale, str)
+        and isinstance(seed, int)
+        and isinstance(changes := changes or [], list)
+        and all(isinstance(change, str) for change in changes)
+    ):
+        raise SeparatrixError(
+            f"the manifest.json of {run} does not say its scale, seed and changes; "
+            "run `separatrix verify` again"
+        )
+    return scale, seed, changes, claims
+
+
 def kept_runs(folder: Path) -> list[Path]:
     """The folders of runs with rows, a manifest and claims: `folder` itself, or some below it."""
     places = [folder, *sorted(folder.glob("*")), *sorted(folder.glob("*/seed-*"))]
@@ -322,8 +342,12 @@ def _from_rows(run: Path, job: Job, scale: str, seed: int) -> tuple[list[dict[st
         for name in ROWS:
             source, target = run / name, Path(scratch) / name
             if source.is_dir():
-                shutil.copytree(source, target)
-            elif source.exists():
+                target.mkdir()
+                with explain_os_errors(f"read the folder {source}"):
+                    files = sorted(file for file in source.iterdir() if is_regular(file))
+                    for file in files:
+                        shutil.copy2(file, target / file.name)
+            elif is_regular(source):
                 shutil.copy2(source, target)
         with contextlib.ExitStack() as stack:
             lab = stack.enter_context(KeptRows(scratch, workers=0, command=command))

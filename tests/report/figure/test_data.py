@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_run import figures
 
-from separatrix.report.figure.data import csv_of, data_of, series_on_page
+from separatrix.report.figure.data import csv_of, data_of, series_on_page, table_csv
 from separatrix.studies import Axis, Figure, Series
 
 
@@ -67,3 +67,12 @@ def test_the_page_keeps_the_small_series_and_never_too_many_rows(sizes, most):
         assert all(sizes[i] <= sizes[gone] for i in kept)
     if sum(sizes) <= most:
         assert len(kept) == len(sizes)
+
+
+def test_cells_that_a_spreadsheet_would_compute_are_escaped():
+    evil = ['=HYPERLINK("http://x")', "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1"]
+    table = {"columns": ["=head", "risk"], "rows": [[cell, -0.5] for cell in evil]}
+    rows = list(csv.reader(io.StringIO(table_csv(table), newline="")))
+    assert rows[0] == ["'=head", "risk"]
+    assert [row[0] for row in rows[1:]] == [f"'{cell}" for cell in evil]
+    assert {row[1] for row in rows[1:]} == {"-0.5"}  # numbers stay numbers

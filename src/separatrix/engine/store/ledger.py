@@ -37,8 +37,8 @@ from separatrix.engine.store.parts import (
     write_part,
 )
 from separatrix.engine.store.table import Table, joined, table_of
-from separatrix.errors import SeparatrixError
-from separatrix.files import explain_os_errors, read_json, write_json
+from separatrix.errors import SeparatrixError, shown
+from separatrix.files import explain_os_errors, is_regular, read_json, write_json
 from separatrix.spec import digest
 
 __all__ = ["FORMAT", "MARK", "PART", "DamagedPart", "Ledger", "Table", "table_of"]
@@ -47,6 +47,25 @@ Result = TypeVar("Result")
 
 MARK = "separatrix.json"
 TEMPORARY_MARK = re.compile(rf"\.{re.escape(MARK)}\.[0-9a-f]+\.tmp")
+
+
+def check_mark(folder: Path) -> None:
+    """Check that a folder, if it is marked as one of results, has the format that we read.
+
+    Raises:
+      SeparatrixError: if it has another format, or a mark that cannot be read.
+
+    >>> check_mark(Path("no-such-folder"))
+    """
+    if not os.path.lexists(folder / MARK):
+        return
+    mark = read_json(folder / MARK)
+    stated = mark.get("format") if isinstance(mark, dict) else None
+    if stated != FORMAT:
+        raise SeparatrixError(
+            f"the folder {folder} has format {shown(stated)}, this version reads {FORMAT!r}; "
+            "choose another folder, or use the version that wrote it"
+        )
 
 
 class Ledger:
@@ -103,20 +122,11 @@ class Ledger:
         ledger = cls(path)
         if not (path / MARK).exists():
             write_json(path / MARK, {"format": FORMAT, "what": "results of separatrix"})
-        ledger._check_format()
+        check_mark(path)
         with explain_os_errors(f"write to the output folder {path}"):
             ledger.parts.mkdir(exist_ok=True)
             ledger.calculations.mkdir(exist_ok=True)
         return ledger
-
-    def _check_format(self) -> None:
-        mark = read_json(self.folder / MARK)
-        stated = mark.get("format") if isinstance(mark, dict) else None
-        if stated != FORMAT:
-            raise SeparatrixError(
-                f"the output folder {self.folder} has format {stated!r}, "
-                f"this version reads {FORMAT!r}; choose another with --out"
-            )
 
     def files(self) -> list[Path]:
         """The files of the parts, in the order of their names.
@@ -126,13 +136,21 @@ class Ledger:
         """
         if not self.parts.is_dir():
             return []
-        files = sorted(file for file in self.parts.iterdir() if not file.name.startswith("."))
+        with explain_os_errors(f"read the folder {self.parts}"):
+            files = sorted(file for file in self.parts.iterdir() if not file.name.startswith("."))
         for file in files:
             if not PART.fullmatch(file.name) and not file.name.endswith(".damaged"):
                 raise SeparatrixError(
                     f"the ledger holds {file.name}, which is not a part of it; move that file away"
                 )
-        return [file for file in files if PART.fullmatch(file.name)]
+        parts = [file for file in files if PART.fullmatch(file.name)]
+        for file in parts:
+            # A part that was merged meanwhile is gone, which is no matter.
+            if os.path.lexists(file) and not is_regular(file) and os.path.lexists(file):
+                raise SeparatrixError(
+                    f"the ledger part {file.name} is not a regular file; move it away"
+                )
+        return parts
 
     def is_empty(self) -> bool:
         """Whether no trial is finished."""
@@ -394,5 +412,6 @@ class Ledger:
         same = isinstance(stored, dict) and "result" in stored
         if same and stored.get("parameters") == json.loads(json.dumps(parameters)):
             return stored["result"]
-        write_json(file, {"parameters": parameters, "result": calculate()})
-        return json.loads(file.read_text(encoding="utf-8"))["result"]
+        result = calculate()
+        write_json(file, {"parameters": parameters, "result": result})
+        return json.loads(json.dumps(result))

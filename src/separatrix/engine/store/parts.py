@@ -16,7 +16,7 @@ from jaxtyping import Int, UInt64
 
 from separatrix.engine import policy
 from separatrix.errors import SeparatrixError, shown
-from separatrix.files import write_atomic
+from separatrix.files import is_regular, write_atomic
 from separatrix.spec import digest, digest_text
 
 FORMAT = "1"
@@ -181,7 +181,17 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
 
 
 def _open_part(file: Path) -> pq.ParquetFile:
+    if os.path.lexists(file) and not is_regular(file):
+        raise DamagedPart(file, "is not a regular file")
     reader = pq.ParquetFile(file, page_checksum_verification=True, memory_map=False)
+    about = reader.metadata
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    size = max(
+        sum(max(0, group.total_byte_size) for group in groups),
+        about.num_rows * max(1, about.num_columns),
+    )
+    if size > policy.PART_BYTES or about.num_columns > policy.PART_COLUMNS:
+        raise DamagedPart(file, f"would take {size} bytes in memory, more than any part has")
     about = reader.schema_arrow.metadata or {}
     if about.get(b"separatrix") != FORMAT.encode():
         raise SeparatrixError(

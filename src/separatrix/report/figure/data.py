@@ -14,6 +14,7 @@ from separatrix.studies import Figure, Heatmap, Picture
 
 # Rows of one figure on the page; of a larger figure, the largest series are only in the CSV file.
 MOST_ROWS = 2000
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet's formulas may begin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,9 +129,25 @@ def table_csv(table: dict[str, Any]) -> str:
 def _csv_text(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    writer.writerow([escaped(cell) for cell in head])
+    writer.writerows([escaped(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def escaped(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe.
+
+    >>> escaped("=1+2"), escaped(-3.5), escaped("CNN"), escaped("-0.5"), escaped(None)
+    ("'=1+2", -3.5, 'CNN', '-0.5', '')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, str) and (cell[:1] in FORMULA or cell.lstrip()[:1] in FORMULA):
+        try:
+            float(cell)  # a negative number as text is no formula
+        except ValueError:
+            return f"'{cell}"
+    return cell
 
 
 def series_on_page(data: FigureData, most: int = MOST_ROWS) -> tuple[SeriesColumns, ...]:
