@@ -257,3 +257,22 @@ def test_ctrl_c_ends_with_one_sentence_and_keeps_what_is_done(uninterrupted, tmp
     assert Ledger.open(tmp_path / "out").done() >= before
     assert not (tmp_path / "out" / "claims.json").exists()
     assert sx.engine.read_manifest(tmp_path / "out")[0]["complete"] is False
+
+
+def test_bad_input_about_claims_gets_one_sentence(cli, tmp_path):
+    one_sentence(cli("explain", "malach.lema6.exact"), "did you mean `malach.lemma6.exact`")
+    one_sentence(cli("list", "--paper", "malack"), "did you mean `malach`")
+    one_sentence(cli("verify", "--seeds", "1,1"), "different integers such as 101,102")
+    one_sentence(cli("verify", "--seeds", "no-such-file"), "different integers such as 101,102")
+    one_sentence(cli("verify", "--from", "nowhere"), "nowhere keeps no rows of trials")
+
+
+@pytest.mark.parametrize("text", ["{}", "[3]", '[{"id": "x"}]', "not JSON"])
+def test_a_foreign_claims_file_gets_one_sentence(cli, tmp_path, text):
+    (tmp_path / "foreign" / "ledger").mkdir(parents=True)
+    (tmp_path / "foreign" / "manifest.json").write_text('{"runs": []}')
+    (tmp_path / "foreign" / "claims.json").write_text(text)
+    one_sentence(cli("report", "foreign"), "claims.json")
+    one_sentence(cli("compare", "foreign", "foreign"), "claims.json")
+    one_sentence(cli("verify", "--from", "foreign"), "foreign")
+    one_sentence(cli("explain", "malach.lemma6.exact", "--out", "foreign"), "claims.json")

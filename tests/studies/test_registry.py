@@ -1,9 +1,40 @@
 """The list of studies: every study has complete claims of its own."""
 
+import re
+
 import pytest
 
 from separatrix.errors import SeparatrixError
 from separatrix.studies import PAPERS, STUDIES, find_study
+from separatrix.studies.claims import OURS
+from separatrix.studies.kinds import (
+    Certificate,
+    Equivalence,
+    Identity,
+    LowerBound,
+    Together,
+    UpperBound,
+)
+from separatrix.studies.registry import all_claims, claims_by_chance
+
+CLAIMS = [pytest.param(claim, id=name) for name, (_, claim) in all_claims().items()]
+# Where a reader of a paper finds a sentence.
+PLACES = re.compile(
+    r"\b(abstract|theorem|lemma|corollary|proposition|remark|comment|section|figure|introduction|proof"
+    r"|summary|experiments?)\b",
+    re.IGNORECASE,
+)
+# Words of working documents, which no reader can look up.
+UNREADABLE = re.compile(r"\b(specification|issue|todo|brief|working document)\b", re.IGNORECASE)
+UNCONVERTED = ("signal-first", "signal", "signal-map", "signal-open", "stability")
+
+
+def parts(kind):
+    """A kind and the kinds inside it."""
+    yield kind
+    if isinstance(kind, Together):
+        for _, inner in kind.parts:
+            yield from parts(inner)
 
 
 def test_claims_are_complete_and_unlike():
@@ -27,3 +58,43 @@ def test_an_unknown_study_suggests_the_nearest():
         SeparatrixError, match="there is no study `patern-readout`; did you mean `pattern-readout`"
     ):
         find_study("patern-readout")
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_claim_has_a_kind_that_writes_its_rule(claim):
+    if all_claims()[claim.id][0].name in UNCONVERTED:
+        pytest.skip("the study is being converted")
+    assert claim.kind is not None
+    for kind in parts(claim.kind):
+        assert kind.rule_in_words().startswith("Supported if")
+        assert kind.formula()
+        for margin in margins(kind):
+            assert margin is not None
+            assert margin > 0
+            assert any(f"{margin:{form}}" in kind.rule_in_words() for form in ("g", ".2f", ".4g"))
+
+
+def margins(kind):
+    """The margins of a kind as the rule writes them: a distance, or the ends of a range."""
+    if isinstance(kind, UpperBound | LowerBound):
+        return [kind.margin]
+    if isinstance(kind, Certificate | Identity):
+        return [kind.tolerance]
+    if isinstance(kind, Equivalence):
+        return [abs(end) for end in kind.range if end]
+    return []
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_papers_claim_says_where_the_paper_has_it(claim):
+    if all_claims()[claim.id][0].name in UNCONVERTED:
+        pytest.skip("the study is being converted")
+    assert not UNREADABLE.search(claim.citation)
+    if claim.paper != OURS:
+        assert PLACES.search(claim.citation), claim.citation
+
+
+def test_claims_that_chance_decides_are_counted_per_owner():
+    kinds = [claim.kind for _, claim in all_claims().values() if claim.kind is not None]
+    assert sum(claims_by_chance().values()) == sum(kind.by_chance for kind in kinds)
+    assert set(claims_by_chance()) <= set(PAPERS)

@@ -7,6 +7,7 @@ import pytest
 
 from separatrix.engine import Lab
 from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.report import write_evidence
 from separatrix.studies.replication import (
     kept_runs,
     pool_claims,
@@ -123,6 +124,26 @@ def test_verdicts_are_recomputed_from_kept_rows_without_training(replicated):
     assert not again.changed
     assert [claim["verdict"] for claim in again.claims] == [claim["verdict"] for claim in claims]
     assert [claim["evidence"] for claim in again.claims] == [claim["evidence"] for claim in claims]
+
+
+def test_evidence_keeps_small_rows_and_says_where_they_are_too_many(
+    replicated, tmp_path, monkeypatch
+):
+    folder, claims = replicated
+    (tmp_path / "kept" / "seed-7" / "ledger").mkdir(parents=True)
+    (tmp_path / "kept" / "seed-7" / "ledger" / "part-of-an-earlier-run.parquet").write_text("old")
+    page = write_evidence(folder, tmp_path / "kept").read_text()
+    assert "recomputes the verdicts from" in page
+    again = recompute(tmp_path / "kept")
+    assert not again.missing
+    assert [claim["verdict"] for claim in again.claims] == [claim["verdict"] for claim in claims]
+    manifest = json.loads((tmp_path / "kept" / "manifest.json").read_text())
+    assert [run["settings"]["seed"] for run in manifest["runs"]] == [7, 8]
+    monkeypatch.setattr("separatrix.report.write.MOST_ROWS", 10)
+    page = write_evidence(folder, tmp_path / "less").read_text()
+    assert "rows of trials are not kept" in page
+    with pytest.raises(SeparatrixError, match="keeps no rows of trials"):
+        recompute(tmp_path / "less")
 
 
 def test_rows_that_are_missing_are_named(replicated, tmp_path):

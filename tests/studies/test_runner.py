@@ -228,3 +228,9 @@ def test_a_non_decision_says_what_settles_it_and_what_that_costs(scale, verdict,
     assert words in with_command(finding, Costly(), scale)["settle"]
     decided = finding | {"verdict": "supported", "settle": ""}
     assert with_command(decided, Costly(), scale) == decided
+
+
+def test_two_claims_with_one_id_are_refused_before_anything_runs(tmp_path):
+    run = jobs(["pattern-readout"], "quick") * 2
+    with pytest.raises(SeparatrixError, match=r"two claims have the id `malach\.lemma6\.exact`"):
+        run_jobs(run, Lab(tmp_path, workers=0), "quick", 0, "a test")

@@ -5,6 +5,7 @@ Every file is composed before the first one is written, and each file is written
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from separatrix.report.kept import NOTHING_KEPT
 from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
+from separatrix.studies.replication import ROWS, kept_runs
+from separatrix.units import human_bytes
+
+MOST_ROWS = 20_000_000  # bytes of rows that are kept with the evidence of one run
 
 
 def write_report(folder: str | os.PathLike[str]) -> Path:
@@ -66,7 +71,9 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
 
     `claims.json` and `manifest.json` are copies, `README.md` is the report as Markdown, `figures/`
     holds SVG files and `tables/` CSV files, and `headline.json` names the headline figures. No part
-    of it needs this package to be read. `evidence/pack.py` then makes it part of the package.
+    of it needs this package to be read. `evidence/pack.py` then makes it part of the package. The
+    rows of trials, from which `separatrix verify --from` recomputes the verdicts, are kept as
+    Parquet where they are small; the page says whether they are.
 
     Args:
       folder: the folder of a run.
@@ -110,9 +117,42 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
         if view.figure.headline
     }
     files[target / "headline.json"] = json.dumps(named, ensure_ascii=False, indent=1) + "\n"
-    files[target / "README.md"] = markdown_page(report)
+    rows, words = _rows_to_keep(source)
+    for place in {target / path.parts[0] for path in rows}:
+        shutil.rmtree(place, ignore_errors=True)  # rows of an earlier run
+    files |= {target / path: (source / path).read_bytes() for path in rows}
+    files[target / "README.md"] = f"{markdown_page(report)}\n{words}"
     _write_files(target, files)
     return target / "README.md"
+
+
+def _rows_to_keep(folder: Path) -> tuple[list[Path], str]:
+    """The files of rows in a results folder, relative to it, and what a page says of them."""
+    files = [
+        file.relative_to(folder)
+        for run in kept_runs(folder)
+        for name in ROWS
+        for file in (sorted((run / name).rglob("*")) if (run / name).is_dir() else [run / name])
+        if is_regular(file) and not file.name.startswith(".")
+    ]
+    pooled = [
+        (run / name).relative_to(folder)
+        for run in kept_runs(folder)
+        for name in ("claims.json", "manifest.json")
+        if run != folder
+    ]
+    size = sum((folder / file).stat().st_size for file in files)
+    if not files:
+        return [], "## Rows\n\nThe run has no rows of trials.\n"
+    if size > MOST_ROWS:
+        return [], (
+            f"## Rows\n\nThe rows of trials are not kept: {human_bytes(size)} are more than "
+            f"{human_bytes(MOST_ROWS)}.\n"
+        )
+    return [*files, *pooled], (
+        f"## Rows\n\n`separatrix verify --from` this folder recomputes the verdicts from "
+        f"{human_bytes(size)} of rows, without training anything.\n"
+    )
 
 
 def write_figures(

@@ -9,6 +9,7 @@ from separatrix.studies.claims import (
     all_of,
     decide_above,
     decide_below,
+    judge,
     register_paper,
 )
 from separatrix.studies.outcome import (
@@ -51,6 +52,7 @@ __all__ = [
     "figure_from",
     "find_study",
     "jobs",
+    "judge",
     "plan_jobs",
     "register_paper",
     "run_cells",

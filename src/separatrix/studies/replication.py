@@ -85,6 +85,8 @@ def run_seeds(
             claims[seed] = run_jobs(jobs(names, scale, seed, changes), lab, scale, seed, command)
     pooled = pool_claims(claims)
     write_json(folder / "claims.json", pooled)
+    runs = [run for seed in seeds for run in read_manifest(folder / f"seed-{seed}")]
+    write_json(folder / "manifest.json", {"runs": runs})
     with explain_os_errors("copy the outcomes of the first seed"):
         shutil.copytree(
             folder / f"seed-{seeds[0]}" / "outcomes", folder / "outcomes", dirs_exist_ok=True
@@ -330,8 +332,12 @@ def _how_it_ran(run: Path) -> tuple[str, int, list[str], list[dict[str, Any]]]:
 def kept_runs(folder: Path) -> list[Path]:
     """The folders of runs with rows, a manifest and claims: `folder` itself, or some below it."""
     places = [folder, *sorted(folder.glob("*")), *sorted(folder.glob("*/seed-*"))]
-    wanted = ("ledger", "manifest.json", "claims.json")
-    return [place for place in places if all((place / name).exists() for name in wanted)]
+    return [
+        place
+        for place in places
+        if all((place / name).exists() for name in ("manifest.json", "claims.json"))
+        and any((place / name).exists() for name in ("ledger", "calculations"))
+    ]
 
 
 def _from_rows(run: Path, job: Job, scale: str, seed: int) -> tuple[list[dict[str, Any]], str]:

@@ -10,6 +10,7 @@ from typing import Any
 from separatrix.engine import Lab, Plan, ShardWaits, Sweep
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import explain_os_errors, write_json
+from separatrix.studies.claims import check_unique
 from separatrix.studies.live import live_run, update_live
 from separatrix.studies.registry import PLACES, find_study
 from separatrix.studies.settings import plain_settings
@@ -130,7 +131,7 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
         The findings of all studies, as in claims.json.
 
     Raises:
-        SeparatrixError: the laboratory has no folder.
+        SeparatrixError: the laboratory has no folder, or two claims of the studies have one id.
 
     >>> import tempfile
     >>> from separatrix.engine import Lab
@@ -140,6 +141,7 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     folder = lab.ledger.folder
     if folder is None:
         raise SeparatrixError("studies need an output folder")
+    check_unique(claim for job in run for claim in job.study.claims)
     if run:
         lab.start()
     claims: list[dict[str, Any]] = []
@@ -192,7 +194,8 @@ def with_command(finding: dict[str, Any], study: Study[Any], scale: str) -> dict
         return finding
     minutes, effort = study.full_minutes, finding.get("effort")
     command = f"`separatrix run {study.name} --scale full`"
-    cost = "" if minutes is None else f" ({human_seconds(60 * minutes)} on one H200)"
+    machine = study.full_machine
+    cost = "" if minutes is None else f" ({human_seconds(60 * minutes)} on {machine})"
     if scale != "full":
         words = f"{command} measures more{cost}"
     elif finding["verdict"] == "not measured":
@@ -200,7 +203,7 @@ def with_command(finding: dict[str, Any], study: Study[Any], scale: str) -> dict
     elif effort is None or minutes is None:
         words = f"the full scale has run{cost}; its settings decide how much is measured (--set)"
     else:
-        words = f"that is about {human_seconds(60 * minutes * effort)} on one H200"
+        words = f"that is about {human_seconds(60 * minutes * effort)} on {machine}"
     return finding | {"settle": "; ".join(filter(None, (finding["settle"], words)))}
 
 

@@ -26,7 +26,9 @@ class Study(abc.ABC, Generic[SettingsT]):
             title stands for it.
         claims: the claims that it decides.
         scales: its `Settings` at each scale (see `at_scales`).
-        full_minutes: how long the full scale takes on one H200; None where that is not known.
+        full_minutes: how long the full scale took when it was last measured, on `full_machine`;
+            None where that is not known.
+        full_machine: the machine that `full_minutes` is about.
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches
@@ -40,6 +42,7 @@ class Study(abc.ABC, Generic[SettingsT]):
     claims: ClassVar[tuple[Claim, ...]]
     scales: ClassVar[dict[str, Any]]
     full_minutes: ClassVar[float | None] = None
+    full_machine: ClassVar[str] = "one H200"
 
     def settings(
         self, scale: str, seed: int = 0, changes: dict[str, str] | None = None

@@ -23,6 +23,7 @@ class CifarStudy(Study[CifarSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    full_minutes = 16
 
     def sweeps(self, settings: CifarSettings) -> dict[str, Sweep]:
         return {"cifar": sweep_of(settings)}

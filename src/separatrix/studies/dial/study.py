@@ -35,6 +35,7 @@ class DialStudy(Study[DialSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    full_minutes = 6
 
     def sweeps(self, settings: DialSettings) -> dict[str, Sweep]:
         s = settings

@@ -30,6 +30,7 @@ class DigitsStudy(Study[DigitsSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    full_minutes = 14
 
     def sweeps(self, settings: DigitsSettings) -> dict[str, Sweep]:
         return {"digits": sweep_of(settings)}

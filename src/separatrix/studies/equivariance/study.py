@@ -21,6 +21,8 @@ class Equivariance(Study[EquivarianceSettings]):
     )
     claims = (c.FCN_GD, c.FCN_ADAPTIVE, c.LCN_GD, c.CNN_GD, c.SMALLER)
     scales = SCALES
+    full_minutes = 40
+    full_machine = "two CPU cores"
 
     def conclude(self, lab: Lab, settings: EquivarianceSettings) -> Outcome:
         gaps = audit_all(lab, settings)

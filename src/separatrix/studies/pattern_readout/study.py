@@ -22,6 +22,8 @@ class PatternReadout(Study[PatternReadoutSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    full_minutes = 2.5
+    full_machine = "one CPU core"
 
     def conclude(self, lab: Lab, settings: PatternReadoutSettings) -> Outcome:
         rows = measure_windows(lab, settings)

@@ -46,6 +46,7 @@ class Patterns(Study[PatternsSettings]):
     )
     claims = theorem_verdicts.CLAIMS + verdicts.CLAIMS
     scales = SCALES
+    full_minutes = 3
 
     def sweeps(self, settings: PatternsSettings) -> dict[str, Sweep]:
         return learning_sweeps(settings)
