@@ -26,7 +26,7 @@ PLACES = re.compile(
 )
 # Words of working documents, which no reader can look up.
 UNREADABLE = re.compile(r"\b(specification|issue|todo|brief|working document)\b", re.IGNORECASE)
-UNCONVERTED = ("signal-first", "signal", "signal-map", "signal-open", "stability")
+UNCONVERTED = ("signal-first", "signal-map", "signal-open")
 
 
 def parts(kind):
