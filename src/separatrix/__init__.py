@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         probe,
         top_eigenvalues,
     )
-    from separatrix.report import Explanation, explain
+    from separatrix.report import Explanation, NetworkComparison, compare, explain
     from separatrix.spec import Spec, choice, size, static, value
     from separatrix.tasks import (
         ConeTask,
@@ -96,7 +96,7 @@ _HOMES = {
         "embed",
     ],
     "notes": ["Note"],
-    "report": ["Explanation", "explain"],
+    "report": ["Explanation", "NetworkComparison", "compare", "explain"],
     "probes": [
         "PROBES",
         "Moment",
@@ -147,6 +147,7 @@ __all__ = [
     "Measure",
     "Moment",
     "Network",
+    "NetworkComparison",
     "Note",
     "ParameterError",
     "Params",
@@ -177,6 +178,7 @@ __all__ = [
     "as_labelled",
     "block_eigenvalues",
     "choice",
+    "compare",
     "diagnose",
     "distance",
     "embed",

@@ -136,3 +136,14 @@ def test_logarithms_are_offered_beside_the_laws():
     laws = standard_laws(logarithm=(False, True))
     cells = noisy_cells(lambda k, d: (k + d) * math.log(k * d), SQUARE, error=0.01)
     assert rank_laws(cells, laws, constants=True).family == "k+d"
+
+
+def test_a_ranking_is_read_in_ten_lines_a_frame_and_a_figure():
+    sizes = (4, 8, 16)
+    cells = [Cell({"k": k, "d": d}, np.log(k * d), 0.05) for k in sizes for d in sizes]
+    ranking = rank_laws(cells)
+    assert repr(ranking).startswith("Ranking: kd")
+    assert len(repr(ranking).splitlines()) <= 10
+    assert ranking.to_frame()["name"][0] == "kd"
+    assert "<table" in ranking._repr_html_()
+    assert len(ranking.plot().patches) == len(ranking.scores)

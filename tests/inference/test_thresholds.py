@@ -175,3 +175,15 @@ def test_wrong_use_gets_one_sentence():
         tally([8], [0.5])
     with pytest.raises(ParameterError, match="`direction`"):
         binarize([1.0], 2.0, "under")
+
+
+def test_a_threshold_is_read_in_ten_lines_a_frame_and_a_figure():
+    found = estimate_threshold([Tally(2.0**i, min(12, 2 * i), 12) for i in range(1, 10)])
+    assert len(repr(found).splitlines()) <= 10
+    assert str(found) in repr(found)
+    assert len(found.to_frame()) == 9
+    assert "<table" in found._repr_html_()
+    assert found.plot().get_xscale() == "log"
+    censored = estimate_threshold([Tally(16, 0, 12)])
+    assert "&gt;=" in censored._repr_html_()
+    assert censored.plot().get_lines()

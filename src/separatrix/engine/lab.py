@@ -68,7 +68,8 @@ class Lab:
       budget: seconds after which no new chunk is started; trials that are missing then are missing
         from the tables, and `complete` is False. Worker processes finish at most one more chunk, or
         get a few seconds for it. This process and a cluster finish what they have begun.
-      progress: called with what is being run, how many trials are done, and how many there are.
+      progress: called with what is being run, how many trials are done, and how many there are;
+        True shows a progress bar on a terminal or in a notebook.
       command: what this run is called in the manifest.
       settings: its settings in the manifest, as plain values.
       cluster: the Dask cluster on which chunks run.
@@ -95,7 +96,7 @@ class Lab:
     folder: str | os.PathLike[str] | None = None
     workers: int | None = None
     budget: float | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
     command: str = ""
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     cluster: Cluster | None = None
@@ -111,6 +112,10 @@ class Lab:
             raise SeparatrixError(
                 "a shard, and workers that write into the ledger, need an output folder"
             )
+        if self.progress is True:
+            from separatrix.progress import ProgressBar
+
+            self.progress = ProgressBar()
         self.ledger: AnyLedger = MemoryLedger() if self.folder is None else Ledger.open(self.folder)
         self.notes: list[Note] = []
         self.tally = RunTally()
@@ -372,5 +377,5 @@ class Lab:
         return self.budget is not None and time.monotonic() - self._begin > self.budget
 
     def _report(self, what: str, done: int, total: int) -> None:
-        if self.progress is not None:
+        if callable(self.progress):
             self.progress(what, done, total)

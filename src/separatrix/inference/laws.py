@@ -12,7 +12,8 @@ only if all others are worse by both measures; otherwise the verdict is `cannot 
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +28,10 @@ from separatrix.inference.censored_regression import (
     observations_of,
 )
 from separatrix.notes import Note
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 Design = Mapping[str, Any]
 
@@ -172,6 +177,39 @@ class Ranking:
     remaining: tuple[str, ...]
     family: str | None
     notes: tuple[Note, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"Ranking: {self}"]
+        lines += [
+            f"  {score.name}: AICc {score.delta:+.3g}, weight {score.weight:.2g}, "
+            f"constant {score.constant:.3g}"
+            for score in self.scores[:7]
+        ]
+        return "\n".join([*lines, *(f"  {note.message}" for note in self.notes[:2])])
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(str(self))}</b>" + self.to_frame().to_html(index=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The laws from best to worst, one row per law."""
+        import pandas as pd
+
+        return pd.DataFrame([dataclasses.asdict(score) for score in self.scores])
+
+    def plot(self) -> "Axes":
+        """Draw by how much each law explains the cells worse than the best one.
+
+        Returns:
+            Axes of matplotlib.
+        """
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        frame = self.to_frame().iloc[::-1]
+        colours = ["C0" if name in self.remaining else "lightgrey" for name in frame["name"]]
+        axes.barh(frame["name"], frame["delta"], color=colours)
+        axes.set(xlabel="AICc above the best law (blue: not ruled out)")
+        return axes
 
     def __str__(self) -> str:
         return (

@@ -11,7 +11,8 @@ is censored: the grid ended before the threshold, and no number is made up for i
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from html import escape
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import special
@@ -20,6 +21,10 @@ from separatrix.errors import check_choice, check_number
 from separatrix.inference.intervals import Interval
 from separatrix.inference.psychometric import Surface, Tally, likelihood_surface, merge, tally
 from separatrix.notes import Note
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 Censoring = Literal["none", "left", "right", "both"]
 
@@ -60,6 +65,53 @@ class Threshold:
     def log_width(self) -> float:
         """Width of the interval in natural log units; infinite when censored."""
         return math.log(self.high / self.low) if self.censoring == "none" else math.inf
+
+    def __repr__(self) -> str:
+        head = f"Threshold {self} ({self.level:.0%} interval, {self.trials} trials)"
+        tried = [f"  {t.resource:g}: {t.successes} of {t.trials} succeed" for t in self.evidence]
+        if len(tried) > 7:
+            tried = [*tried[:3], f"  … {len(tried) - 6} more", *tried[-3:]]
+        return "\n".join([head, *tried, *(f"  {note.message}" for note in self.notes[:2])])
+
+    def _repr_html_(self) -> str:
+        head = f"<b>Threshold {escape(str(self))}</b> ({self.level:.0%} interval)"
+        return head + self.to_frame().to_html(index=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The resources that were tried, with trials, successes and their share.
+
+        >>> estimate_threshold([Tally(64, 9, 12), Tally(128, 12, 12)]).to_frame()["share"].tolist()
+        [0.75, 1.0]
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            [(t.resource, t.successes, t.trials) for t in self.evidence],
+            columns=["resource", "successes", "trials"],
+        )
+        return frame.assign(share=frame["successes"] / frame["trials"])
+
+    def plot(self) -> "Axes":
+        """Draw the share of trials that succeed at each resource, and the threshold.
+
+        A censored threshold is drawn as an open interval.
+
+        Returns:
+            Axes of matplotlib.
+        """
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        frame = self.to_frame()
+        axes.plot(frame["resource"], frame["share"], "o", label="share of trials")
+        axes.axhline(self.probability, color="grey", linewidth=0.8)
+        tried = [entry.resource for entry in self.evidence]
+        low = self.low if self.low > 0 else min(tried)
+        high = self.high if math.isfinite(self.high) else max(tried)
+        axes.axvspan(min(low, high), max(low, high), alpha=0.2, label=f"threshold {self}")
+        axes.set(xlabel="resource", ylabel="share that succeeds", xscale="log", ylim=(-0.05, 1.05))
+        axes.legend()
+        return axes
 
     def __str__(self) -> str:
         match self.censoring:

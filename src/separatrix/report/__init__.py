@@ -6,13 +6,16 @@ from separatrix.report.figure.draw import draw, save
 from separatrix.report.kept import kept_evidence, with_kept
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
+from separatrix.report.own_claim import NetworkComparison, compare, sampled_baselines
 from separatrix.report.terminal import matters, owner_lines, summary_rows
 from separatrix.report.write import write_evidence, write_figures, write_report
 
 __all__ = [
     "Explanation",
+    "NetworkComparison",
     "RunComparison",
     "Watcher",
+    "compare",
     "compare_runs",
     "draw",
     "explain",
@@ -21,6 +24,7 @@ __all__ = [
     "matters",
     "number",
     "owner_lines",
+    "sampled_baselines",
     "save",
     "summary_rows",
     "with_kept",

@@ -2,11 +2,14 @@
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from separatrix.inference import Interval, Threshold
 from separatrix.notes import Note
 from separatrix.studies.claims import Finding, finite, without_nan
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Role = Literal["measured", "samples", "law", "bound", "baseline"]
 
@@ -208,6 +211,38 @@ class Outcome:
     tables: tuple[TableData, ...] = ()
     notes: tuple[Note, ...] = ()
     answer: str = ""
+
+    def __repr__(self) -> str:
+        lines = [f"  {f.verdict}: {f.claim.statement}" for f in self.findings[:7]]
+        if len(self.findings) > 7:
+            lines.append(f"  … {len(self.findings) - 7} more: .to_frame()")
+        made = f"{len(self.figures)} figures, {len(self.tables)} tables, {len(self.notes)} notes"
+        return "\n".join([f"Outcome: {self.answer or 'claims'} ({made})", *lines])
+
+    def _repr_html_(self) -> str:
+        return self.to_frame().to_html(index=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The findings as a pandas frame: one row per claim with its verdict and first number."""
+        import pandas as pd
+
+        rows = []
+        for finding in self.findings:
+            first = finding.evidence[0] if finding.evidence else None
+            rows.append(
+                {
+                    "claim": finding.claim.id,
+                    "statement": finding.claim.statement,
+                    "verdict": finding.verdict,
+                    "quantity": first.name if first else None,
+                    "estimate": first.estimate if first else None,
+                    "low": first.low if first else None,
+                    "high": first.high if first else None,
+                    "inside the conditions": finding.conditions_met,
+                    "reason": finding.reason,
+                }
+            )
+        return pd.DataFrame(rows)
 
     def plain(self) -> dict[str, Any]:
         """The outcome as plain values without NaN or infinity."""

@@ -9,6 +9,11 @@ import pyarrow as pa
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+# What trials bring forth, as `Table.to_frame` shows it.
+RESULTS = ("risk", "accuracy", "train_loss", "loss", "status", "steps", "run.seconds")
+MOST_COLUMNS = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +33,68 @@ class Table:
     def __len__(self) -> int:
         return self.arrow.num_rows
 
+    def __repr__(self) -> str:
+        head = f"Table: {len(self):,} trials, {self.arrow.num_columns} columns"
+        if not len(self):
+            return head
+        rows = self.to_frame().head(5).to_string(index=False, max_colwidth=18, line_width=96)
+        lines = [head, *rows.splitlines()[:7]]
+        return "\n".join([*lines, "… .to_frame(), .to_pandas() (every column), .plot()"])
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        more = f"<p>The first 8 of {len(frame):,} trials</p>" if len(frame) > 8 else ""
+        return more + frame.head(8).to_html(index=False)
+
     def to_pandas(self) -> "pd.DataFrame":
-        """The rows as a pandas frame."""
+        """The rows as a pandas frame with every column."""
         return self.arrow.to_pandas()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The rows with at most a dozen columns: what differs between trials, and what came out.
+
+        >>> Table(pa.table({"task.bits": [8, 8], "samples": [4, 8], "risk": [0.5, 0.1]})).to_frame()
+           samples  risk
+        0        4   0.5
+        1        8   0.1
+        """
+        frame = self.to_pandas()
+        results = [name for name in RESULTS if name in frame]
+        varied = [
+            str(name)
+            for name in frame
+            if str(name).startswith(("task.", "network.", "learner."))
+            and len(set(frame[name].astype(str))) > 1
+        ]
+        about = [name for name in ("samples", "seed") if name in frame]
+        room = MOST_COLUMNS - len(results) - len(about)
+        return frame.loc[:, [*varied[:room], *about, *results]]
+
+    def plot(self, x: str = "samples", y: str = "risk", by: str = "network.connectivity") -> "Axes":
+        """Draw a result against a size: medians over trials and their range, one line per network.
+
+        Args:
+            x: the column of the horizontal axis.
+            y: the column of the vertical axis.
+            by: the column that tells the lines apart; one line where there is no such column.
+
+        Returns:
+            Axes of matplotlib, to be changed or saved (`axes.figure.savefig("risk.pdf")`).
+        """
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        frame = self.to_pandas()
+        groups = frame.groupby(by) if by in frame else [("", frame)]
+        for name, group in groups:
+            spread = group.groupby(x)[y].agg(["median", "min", "max"])
+            line = axes.plot(spread.index, spread["median"], marker="o", label=str(name))
+            axes.fill_between(
+                spread.index, spread["min"], spread["max"], alpha=0.2, color=line[0].get_color()
+            )
+        axes.set(xlabel=x, ylabel=y, xscale="log")
+        axes.legend(title=by if by in frame else None)
+        return axes
 
 
 def table_of(rows: Iterable[dict[str, Any]]) -> Table:
