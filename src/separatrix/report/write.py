@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.errors import ParameterError
-from separatrix.files import explain_os_errors, read_regular, write_bytes
+from separatrix.files import explain_os_errors, is_regular, read_regular, write_bytes
 from separatrix.report.content import FigureView, Report, compose
 from separatrix.report.figure.cache import drawings_of
 from separatrix.report.figure.data import csv_of, data_of, table_csv
