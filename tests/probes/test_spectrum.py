@@ -150,3 +150,45 @@ def test_wrong_input_gets_one_sentence(make, sentence):
     with pytest.raises(SeparatrixError) as caught:
         make()
     assert sentence in str(caught.value)
+
+
+def test_the_lanczos_matrix_is_that_of_matfree():
+    decomp = pytest.importorskip("matfree.decomp")
+    loss, _, _, params = network_loss(3)
+    dense = jnp.asarray(dense_hessian(loss, params), jnp.float32)
+    start = jnp.asarray(np.random.default_rng(5).standard_normal(len(dense)), jnp.float32)
+    found = decomp.tridiag_sym(6, reortho="full", materialize=True)(lambda v: dense @ v, start)
+    diagonal, beside = tridiagonalize(lambda v: dense @ v, start / jnp.linalg.norm(start), 6)
+    matrix = np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1)
+    # Signs of the basis are free; eigenvalues are not. Six products in single precision.
+    scale = np.abs(np.linalg.eigvalsh(matrix)).max()
+    assert np.allclose(
+        np.linalg.eigvalsh(matrix), np.linalg.eigvalsh(found.J_small), atol=1e-4 * scale
+    )
+
+
+def test_the_trace_is_that_of_matfree():
+    stochtrace = pytest.importorskip("matfree.stochtrace")
+    loss, _, _, params = network_loss(4)
+    dense = jnp.asarray(dense_hessian(loss, params), jnp.float32)
+    if not hasattr(stochtrace, "sampler_signs"):
+        pytest.skip("an older matfree, whose samplers have other names")
+    sampler = stochtrace.sampler_signs(dense[0], num=4000)
+    estimate = stochtrace.estimator(stochtrace.integrand_trace(), sampler)
+    theirs = float(estimate(lambda v: dense @ v, jax.random.key(1)))
+    ours = hessian_trace(loss, params, jax.random.key(2), vectors=4000)
+    # Two independent estimates with equal errors: 5 standard errors of their difference.
+    assert abs(float(ours.value) - theirs) < 5 * np.sqrt(2) * float(ours.error)
+
+
+def test_the_probes_measure_a_trial():
+    import separatrix as sx
+
+    measure = sx.Measure(("sharpness", "hessian_trace", "critical_sharpness"), 8, 2)
+    learner = sx.Learner(0.1, 4, "squared")
+    trial = sx.Trial(sx.SphereTask(6, 3), sx.FCN(4, offset=True), learner, 16, 0, measure)
+    (row,) = sx.Lab(workers=0).run(sx.Sweep((trial,)), "probes").arrow.to_pylist()
+    # The output's offset alone has curvature 2, and the Hessian's trace is at least its part.
+    assert row["sharpness"] >= 2.0 - 1e-3
+    assert row["hessian_trace"] + 5 * row["hessian_trace.error"] > 2.0
+    assert 0 < row["critical_sharpness"] <= 1.01 * row["sharpness"] + 1.0

@@ -47,7 +47,8 @@ def warm_start(before: Any, gradient: Any) -> Any:
     return restore(unit(old) + MIX * unit(flat) + MIX * unit(fixed_noise(old.size, old.dtype)))
 
 
-def _loss(moment: Moment) -> tuple[Any, Any]:
+def training_loss(moment: Moment) -> tuple[Any, Any]:
+    """The training loss as a function of the trained parts, and these parts, or one sentence."""
     if moment.loss_of is None or moment.moving is None:
         raise SeparatrixError(
             "sharpness probes need a moment with the training loss as a function (`loss_of`) of the"
@@ -63,7 +64,7 @@ def sharpness(moment: Moment) -> Any:
 
     In the convention of the learner's own loss: the edge of stability is 2/η in either.
     """
-    loss, moving = _loss(moment)
+    loss, moving = training_loss(moment)
     gradient = {part: getattr(moment.gradient, part) for part in moving}
     start = warm_start(moment.memory, gradient)
     pair = largest_eigenvalue(loss, moving, start, TOLERANCE, ITERATIONS)
@@ -74,7 +75,7 @@ def sharpness(moment: Moment) -> Any:
 @probe("sharpness_parts")
 def sharpness_parts(moment: Moment) -> dict[str, Array]:
     """The largest eigenvalue of each trained part's own block of the Hessian."""
-    loss, moving = _loss(moment)
+    loss, moving = training_loss(moment)
     out = {}
     for part in moving:
         out[part] = largest_eigenvalue(
@@ -90,7 +91,7 @@ def sharpness_parts(moment: Moment) -> dict[str, Array]:
 @probe("sharpness_top")
 def sharpness_top(moment: Moment) -> dict[str, Array]:
     """The few largest eigenvalues, the largest first, with the largest of their residuals."""
-    loss, moving = _loss(moment)
+    loss, moving = training_loss(moment)
     top = top_eigenvalues(loss, moving, TOP, None, TOLERANCE, ITERATIONS)
     return {str(rank + 1): top.values[rank] for rank in range(TOP)} | {
         "residual": top.residuals.max()

@@ -5,7 +5,8 @@
 - `gauss_newton_eigenvalue`: the largest eigenvalue of the Gauss-Newton part JᵀHJ;
 - `critical_sharpness`: 2/η for the largest step η along the gradient that does not raise the loss.
 
-All of them can be traced, compiled and batched.
+All of them can be traced, compiled and batched. The probes `hessian_trace` and `critical_sharpness`
+measure a trial's training loss with them.
 """
 
 import math
@@ -19,7 +20,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key
 
 from separatrix.errors import SeparatrixError, check_integer, check_number
+from separatrix.probes.base import Moment, probe
 from separatrix.probes.lanczos import Eigenpairs, fixed_noise, lanczos
+from separatrix.probes.sharpness import training_loss
 
 Loss = Callable[[Any], Float[Array, ""]]
 
@@ -218,6 +221,20 @@ def critical_sharpness(
     low, _ = jax.lax.fori_loop(0, halvings, bisect, (low, jnp.ones_like(low)))
     beyond = jnp.where(direction > 0, 0.0, jnp.nan)
     return jnp.where(tries >= doublings, beyond, 2.0 / jnp.exp2(low))
+
+
+@probe("hessian_trace")
+def measure_trace(moment: Moment) -> dict[str, Array]:
+    """The trace of the training loss's Hessian by Hutchinson's estimate, with its standard error."""
+    loss, moving = training_loss(moment)
+    found = hessian_trace(loss, moving, jax.random.key(0))
+    return {"": found.value, "error": found.error}
+
+
+@probe("critical_sharpness")
+def measure_critical_sharpness(moment: Moment) -> Float[Array, ""]:
+    """2/η for the largest gradient step η that does not raise the training loss."""
+    return critical_sharpness(*training_loss(moment))
 
 
 def tridiagonalize(

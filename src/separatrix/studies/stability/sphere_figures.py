@@ -121,11 +121,11 @@ def answer(s: StabilitySettings, rows: Rows) -> str:
     n = max(c.cell.samples for c in shared)
     gaps = {c.cell.patch: math.exp(c.log_gap) for c in shared if c.cell.samples == n}
     most = [math.exp(c.log_gap) for c in full if c.cell.samples == n]
-    words = ", ".join(f"{gap:.2g} with m = {m}" for m, gap in gaps.items())
+    words = ", ".join(f"{gap:.2g} (m = {m})" for m, gap in gaps.items())
     other = f", that of a fully connected one {most[0]:.2g}" if most else ""
     return (
-        f"At the edge of stability the receptive field decides: with d = {d} and n = {n} the gap of "
-        f"a shared network is {words}{other} (noise energy 1)."
+        f"At the edge of stability, with d = {d}, n = {n} and noise of variance {s.noise**2:g}, the "
+        f"gap of a shared network with receptive field m is {words}{other}."
         if len(gaps) > 1
         else ""
     )
