@@ -3,16 +3,18 @@ model, nearest neighbours and boosted trees, on the same splits.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 MODELS = ("linear", "nearest neighbours", "boosted trees")
+LARGE = 1e6  # values from which a linear model gets one strength of its penalty
 BOOSTING = 4e7  # values x classes x rounds that boosting may take; beyond, forests of random trees
 
 
 def fit_baseline(
-    model: str, x: np.ndarray, y: np.ndarray, parts: tuple[np.ndarray, ...], classes: int,
+    model: str, x: np.ndarray, y: np.ndarray, parts: Sequence[np.ndarray], classes: int,
     balanced: bool,
 ) -> dict[str, list[float]]:  # fmt: skip
     """Fit one of `MODELS`, choose its one knob on check rows, and answer for check and test rows.
@@ -37,7 +39,7 @@ def fit_baseline(
         warnings.simplefilter("ignore")  # a fit that did not fully converge is still a baseline
         if len(np.unique(y[learn])) < 2:
             return {"check": [0.0] * len(check), "test": [0.0] * len(test)}
-        for knob in _knobs(model, len(learn)):
+        for knob in _knobs(model, x[learn]):
             fitted = _made(model, knob, x[learn], classes, balanced).fit(x[learn], y[learn])
             answers = _answers(fitted, x[check], y[check], classes)
             loss = _loss(answers, y[check], classes, balanced)
@@ -50,10 +52,10 @@ def fit_baseline(
         }
 
 
-def _knobs(model: str, rows: int) -> tuple[float, ...]:
+def _knobs(model: str, x: np.ndarray) -> tuple[float, ...]:
     return {
-        "linear": (0.003, 0.03, 0.3),
-        "nearest neighbours": tuple(k for k in (1, 5, 25) if k <= rows),
+        "linear": (0.003, 0.03, 0.3) if x.size < LARGE else (0.003,),
+        "nearest neighbours": tuple(k for k in (1, 5, 25) if k <= len(x)),
         "boosted trees": (0.1,),
     }[model]
 
@@ -65,7 +67,9 @@ def _made(model: str, knob: float, x: np.ndarray, classes: int, balanced: bool) 
     weight: dict[str, Any] = {"class_weight": "balanced"} if balanced and classes else {}
     if model == "linear":
         if classes:
-            return linear_model.LogisticRegression(C=knob, max_iter=100, **weight)
+            return linear_model.LogisticRegression(
+                C=knob, max_iter=100 if x.size < LARGE else 30, **weight
+            )
         return linear_model.Ridge(alpha=1.0 / knob)
     if model == "nearest neighbours":
         kind = neighbors.KNeighborsClassifier if classes else neighbors.KNeighborsRegressor

@@ -87,8 +87,6 @@ class Bench:
         self.tried: list[tuple[Candidate, float]] = []
         self.constant = constant_score(self.metric, data.labels, self.classes)
         self.trials = 0
-        self.seconds: dict[str, float] = {}
-        self._flat: dict[int, np.ndarray] = {}
 
     @property
     def outputs(self) -> int:
@@ -162,30 +160,21 @@ class Bench:
             tested, float(checked.mean()) - penalty / max(1.0, math.log2(self.outputs + 1))
         )
 
-    def flat(self, split: int) -> np.ndarray:
-        """All rows on one axis each, scaled as the rows of a split are."""
-        if split not in self._flat:
-            rows = self.arrays.rows
-            used = np.unique(
-                np.concatenate([p[split] for p in (rows.learn, rows.check, rows.test)])
-            )
-            x = np.zeros((len(rows.x), int(np.prod(self.data.shape))), np.float32)
-            scaled = (rows.x[used].astype(np.float32) - rows.mean[split]) / rows.scale[split]
-            x[used] = scaled.reshape(len(used), -1)
-            self._flat = {split: x}
-        return self._flat[split]
-
     def baseline(self, model: str, labels: int, split: int) -> Answer:
         """A model without windows, on the first `labels` rows of a split."""
         rows = self.arrays.rows
-        parts = (rows.learn[split, :labels], rows.check[split], rows.test[split])
-        said = self.lab.remember(
-            "diagnose-baseline",
-            {"data": self.arrays.name, "model": model, "labels": labels, "split": split},
-            lambda: fit_baseline(
-                model, self.flat(split), rows.y, parts, self.classes, self.balanced
-            ),
-        )
+        parts = [rows.learn[split, :labels], rows.check[split], rows.test[split]]
+
+        def fit() -> dict[str, list[float]]:
+            used = np.concatenate(parts)
+            x = (rows.x[used].astype(np.float32) - rows.mean[split]) / rows.scale[split]
+            ends = np.cumsum([len(part) for part in parts])
+            places = np.split(np.arange(len(used)), ends[:-1])
+            x = x.reshape(len(used), -1)
+            return fit_baseline(model, x, rows.y[used], places, self.classes, self.balanced)
+
+        about = {"data": self.arrays.name, "model": model, "labels": labels, "split": split}
+        said = self.lab.remember("diagnose-baseline", about, fit)
         return self.answer(split, said["test"], said["check"], 0.0)
 
     def gain(self, first: str, second: str, sizes: Iterable[int]) -> Gain | None:

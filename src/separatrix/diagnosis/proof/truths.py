@@ -100,18 +100,18 @@ def gratings(rng: np.random.Generator, rows: int = 3000, side: int = 12) -> Case
 def products(
     rng: np.random.Generator, near: bool, rows: int = 6000, length: int = 64, pairs: int = 8
 ) -> Case:
-    """The sign of a sum of products of two coordinates each: neighbours, at places of their own,
-    or coordinates that are truly far apart.
+    """The sign of a sum of products of two numbers each: random directions in a window of four, of
+    its own at every place, or coordinates that are truly far apart.
     """
     x = rng.normal(size=(rows, length))
     if near:
-        first = rng.permutation(length // 4)[:pairs] * 4
-        second = first + 1
+        places = 4 * rng.permutation(length // 4)[:pairs, None] + np.arange(4)
+        turns = np.linalg.qr(rng.normal(size=(pairs, 4, 4)))[0][:, :2]
+        first, second = np.einsum("rps,pds->drp", x[:, places], turns)
     else:
-        first = rng.permutation(length // 2)[:pairs]
-        second = first + length // 2
-    sums = (rng.choice([-1, 1], pairs) * x[:, first] * x[:, second]).sum(1)
-    return Case(x, sums > 0)
+        spots = rng.permutation(length // 2)[:pairs]
+        first, second = x[:, spots], x[:, spots + length // 2]
+    return Case(x, (rng.choice([-1, 1], pairs) * first * second).sum(1) > 0)
 
 
 def linear(rng: np.random.Generator, rows: int = 6000, length: int = 120) -> Case:
@@ -163,12 +163,10 @@ def leaking(rng: np.random.Generator, rows: int = 3000, length: int = 64) -> Cas
     """
     subject = rng.integers(0, 30, rows)
     y = np.where(rng.random(rows) < 0.8, subject % 2, 1 - subject % 2)
-    case = even_patterns(rng, length, 0.15, moving=True, rows=rows, width=12)
-    x = case.x + rng.normal(size=(30, length))[subject]
-    flip = case.y != y  # a pattern of the other class is drawn again from rows that have it
-    for each in (0, 1):
-        need, have = np.flatnonzero(flip & (y == each)), np.flatnonzero(case.y == each)
-        x[need] = case.x[rng.choice(have, len(need))] + (x[need] - case.x[need])
+    x = 0.5 * rng.normal(size=(30, length))[subject] + 0.2 * rng.normal(size=(rows, length))
+    shapes = np.stack([np.ones(8), np.tile([1.0, -1.0], 4)])
+    place = rng.integers(0, length - 8, rows)
+    x[np.arange(rows)[:, None], place[:, None] + np.arange(8)] += 1.2 * shapes[y]
     return Case(x, y, groups=subject)
 
 
