@@ -21,6 +21,7 @@ PLACES = {
     "pattern-readout": "pattern_readout.study:PatternReadout",
     "patterns": "patterns.study:Patterns",
     "pattern-width": "pattern_width.study:PatternWidth",
+    "lazy": "lazy.study:Lazy",
     "digits": "digits.study:DigitsStudy",
     "cifar": "cifar.study:CifarStudy",
     "dial": "dial.study:DialStudy",
