@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: run test check bench chaos audit docs clean
+.PHONY: run test check bench chaos audit docs dist clean
 
 run: .venv/.run
 	$(BIN)/separatrix verify --scale quick
@@ -34,6 +34,14 @@ audit:
 # The site goes to site/; a warning, a dead link or a public name without an entry ends the build.
 docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Build the sdist and the wheel, install the wheel into a clean environment outside the checkout, and
+# use it there: doctor, and a study of about a minute.
+dist: .venv/bin/python
+	rm -rf dist build
+	$(PIP) install -q build
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/check_dist.py dist
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "separatrix needs Python 3.11 or newer; set PYTHON=..."; exit 1; }

@@ -13,7 +13,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 if TYPE_CHECKING:
     from separatrix.data import Labelled, as_labelled, read_labelled

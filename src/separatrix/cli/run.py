@@ -119,12 +119,21 @@ def explain(
 @takes(RunOptions)
 def run(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="A study that `separatrix list` names.")
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="A study that `separatrix list` names, or a file such as ./mine.py with studies.",
+        ),
     ],
     options: RunOptions,
 ) -> None:
     """Run one study."""
-    run_studies([study], study, options)
+    if study.endswith(".py"):
+        from separatrix.studies.registry import studies_in
+
+        run_studies(studies_in(study), Path(study).stem, options)
+    else:
+        run_studies([study], study, options)
 
 
 @takes(RunOptions)
