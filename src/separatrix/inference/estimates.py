@@ -164,6 +164,54 @@ class ThresholdRatio:
 
 
 @dataclasses.dataclass(frozen=True)
+class GeometricMean:
+    """The geometric mean of ratios, as a ratio, with Student's interval of the mean logarithm.
+
+    >>> print(GeometricMean((2.0, 4.0, 8.0)).interval(0.95))
+    4 [0.7149, 22.38]
+    """
+
+    ratios: tuple[float, ...]
+
+    def interval(self, level: float) -> Interval:
+        """Student's interval."""
+        return _exponential(MeanOf(tuple(np.log(self.ratios))).interval(level))
+
+
+@dataclasses.dataclass(frozen=True)
+class QuotientOf:
+    """One ratio over another, from independent estimates of both.
+
+    Where both have values, the distances from estimate to bound of their intervals are combined on
+    the log scale (the MOVER method). Where one has only bounds, so has the quotient; the two bounds
+    share the chance of an error.
+
+    >>> print(QuotientOf(Exact(6.0, 0.0), Exact(2.0, 0.0)).interval(0.95))
+    3 [3, 3]
+    """
+
+    first: Estimate
+    second: Estimate
+
+    def interval(self, level: float) -> Interval:
+        """The interval of the quotient."""
+        a, b = self.first.interval(level), self.second.interval(level)
+        count = a.count + b.count
+        ends = [end for each in (a, b) for end in (each.estimate, each.low, each.high)]
+        if all(math.isfinite(end) and end > 0 for end in ends):
+            logs = [math.log(end) for end in ends]
+            middle = logs[0] - logs[3]
+            low = middle - math.hypot(logs[0] - logs[1], logs[5] - logs[3])
+            high = middle + math.hypot(logs[2] - logs[0], logs[3] - logs[4])
+            made = Interval(middle, low, high, level, "ratio of ratios", count)
+            return _exponential(made)
+        a, b = (each.interval(1 - (1 - level) / 2) for each in (self.first, self.second))
+        low = a.low / b.high if a.low > 0 and math.isfinite(b.high) else 0.0
+        high = a.high / b.low if math.isfinite(a.high) and b.low > 0 else math.inf
+        return Interval(math.nan, low, high, level, "bounds of a ratio of ratios", count)
+
+
+@dataclasses.dataclass(frozen=True)
 class Known:
     """An estimate with a standard error, about normal or with few degrees of freedom.
 

@@ -54,6 +54,22 @@ class SearchResult:
         successes = [success(row) for row in self.rows.to_dict("records")]
         return estimate_threshold(tally(self.rows[resource].tolist(), successes))
 
+    def failed_to_train(self, limit: float) -> bool:
+        """Whether the search failed for want of training: no size reached the target, and at the
+        largest one the mean training risk is no better than `limit`, the best linear rule's risk.
+
+        That is a failed recipe and says nothing about samples. Rows without a training risk cannot
+        tell: they count as trained.
+
+        >>> rows = pd.DataFrame({"samples": [64] * 9, "train_risk": [0.4] * 9})
+        >>> SearchResult(estimate_threshold([Tally(64, 0, 9)]), rows).failed_to_train(0.2)
+        True
+        """
+        if self.threshold.censoring != "right" or "train_risk" not in self.rows:
+            return False
+        rows = self.rows[self.rows["samples"] == self.rows["samples"].max()]
+        return bool(rows["train_risk"].mean() >= limit)
+
     def warnings(self, where: str) -> list[Note]:
         """The notes on the threshold that a reader must see, each beginning with `where`."""
         return [

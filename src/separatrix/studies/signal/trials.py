@@ -361,11 +361,7 @@ def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bo
     >>> not_trained(SignalSettings(), SignalCell("root", "FCN", 6, 6), failed)
     True
     """
-    if search.threshold.censoring != "right" or search.rows.empty:
-        return False
-    rows = search.rows[search.rows["samples"] == search.rows["samples"].max()]
-    limit = best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches))
-    return bool(rows["train_risk"].mean() >= limit)
+    return search.failed_to_train(best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches)))
 
 
 Thresholds = dict[tuple[SignalCell, str], Threshold]

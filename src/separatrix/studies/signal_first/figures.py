@@ -6,7 +6,7 @@ from separatrix.inference.intervals import mean_interval
 from separatrix.studies.cells import Row
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.signal_first.trials import values
-from separatrix.studies.signal_first.verdicts import ALIGNED
+from separatrix.studies.signal_first.verdicts import ALIGNED, QUANTITY
 
 
 def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> TableData:
@@ -14,7 +14,7 @@ def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> Tab
     lines = []
     for name, trials in rows.items():
         alignment, risk = (
-            mean_interval(values(trials, column)) for column in ("alignment", "risk")
+            mean_interval(values(trials, column)) for column in (QUANTITY, "risk")
         )
         lines.append(
             (
@@ -25,7 +25,7 @@ def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> Tab
     columns = ("network", "seeds", "alignment", "low", "high", "risk", "risk low", "risk high")
     return TableData(
         "networks",
-        "Alignment and risk after training, means over seeds with 95 % intervals",
+        "Patch alignment and risk after training, means over seeds with 95 % intervals",
         (*columns, *baselines),
         tuple(lines),
     )
@@ -58,7 +58,7 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
     dots = tuple(
         Series(
             name,
-            tuple(values(trials, "alignment")),
+            tuple(values(trials, QUANTITY)),
             tuple(values(trials, "risk")),
             role="samples",
         )
@@ -69,13 +69,14 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
             "alignment",
             "Alignment with the signal while training",
             Axis("step"),
-            Axis("alignment ⟨w, w*⟩/‖w‖"),
+            Axis("patch alignment"),
             (
-                *curves(rows, "alignment"),
+                *curves(rows, QUANTITY),
                 Series.level(f"failed below ({ALIGNED})", (0, last), ALIGNED),
             ),
-            "Mean over seeds with 95 % intervals; units that see several patches count by their "
-            "best one.",
+            "For every patch the cosine between the signal and the unit that sees it best, "
+            "averaged over patches; mean over seeds with 95 % intervals.",
+            headline=True,
         ),
         Figure(
             "risk",
@@ -89,9 +90,23 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
         Figure(
             "seeds",
             "Every seed: alignment and risk after training",
-            Axis("alignment"),
+            Axis("patch alignment"),
             Axis("risk"),
             dots,
-            "One point a seed.",
+            "One point per seed.",
         ),
     )
+
+
+def answer(rows: dict[str, list[Row]]) -> str:
+    """The alignments in one sentence; empty where nothing was measured.
+
+    >>> answer({"CNN": [{"patch_alignment": 0.9}, {"patch_alignment": 1.0}]})
+    'From the same samples the mean patch alignment is 0.95 for the CNN.'
+    """
+    if not rows:
+        return ""
+    means = [
+        f"{np.mean(values(trials, QUANTITY)):.2f} for the {name}" for name, trials in rows.items()
+    ]
+    return f"From the same samples the mean patch alignment is {', '.join(means)}."

@@ -20,7 +20,7 @@ class SignalFirst(Study[SignalFirstSettings]):
         "k = 10 patches of d = 20, noise 0.1, 1000 samples: how well each network finds the "
         "signal (Lahoti et al.)"
     )
-    claims = (*c.CLAIM_ALIGNED.values(), c.CLAIM_SHARING, c.CLAIM_LOCALITY, c.CLAIM_RISK)
+    claims = c.CLAIMS
     scales = SCALES
 
     def sweeps(self, settings: SignalFirstSettings) -> dict[str, Sweep]:
@@ -33,6 +33,7 @@ class SignalFirst(Study[SignalFirstSettings]):
             f.result_figures(rows, baselines),
             (f.result_table(rows, baselines),),
             first_notes(baselines),
+            answer=f.answer(rows),
         )
 
 
