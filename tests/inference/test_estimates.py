@@ -7,10 +7,12 @@ from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.inference.estimates import (
     Estimate,
     Exact,
+    GeometricMean,
     Known,
     MeanDifference,
     MeanOf,
     PairedDifference,
+    QuotientOf,
     RatioOf,
     ShareOf,
     ThresholdRatio,
@@ -66,3 +68,28 @@ def test_what_cannot_be_estimated_is_refused():
         PairedDifference((1.0, 2.0), (1.0, 2.0, 3.0))
     with pytest.raises(ParameterError, match=r"numbers > 0, got 0\.0"):
         RatioOf((1.0, 2.0), (0.0, 1.0))
+
+
+def test_a_ratio_of_ratios_covers_and_keeps_bounds():
+    """Log-normal ratios with known errors: the interval's half width is the errors' hypotenuse."""
+    a, b = RatioOf((7.0, 8.0, 9.0), (1.0, 1.1, 0.9)), RatioOf((2.0, 2.2, 1.9), (1.0, 1.1, 0.9))
+    inner, outer = a.interval(0.95), b.interval(0.95)
+    both = QuotientOf(a, b).interval(0.95)
+    assert both.estimate == pytest.approx(inner.estimate / outer.estimate)
+    width = np.hypot(np.log(inner.estimate / inner.low), np.log(outer.high / outer.estimate))
+    assert np.log(both.estimate / both.low) == pytest.approx(width)
+    small = estimate_threshold([Tally(8, 0, 40), Tally(16, 40, 40)])
+    large = estimate_threshold([Tally(512, 0, 400)])
+    known, at_least = ThresholdRatio(small, small), ThresholdRatio(large, small)
+    up, down = QuotientOf(at_least, known), QuotientOf(known, at_least)
+    assert up.interval(0.95).low > 10
+    assert np.isinf(up.interval(0.95).high)
+    assert down.interval(0.95).high < 0.1
+    assert down.interval(0.95).low == 0
+    assert QuotientOf(at_least, at_least).interval(0.95).low == 0
+
+
+def test_the_geometric_mean_of_ratios():
+    assert GeometricMean((2.0, 8.0)).interval(0.95).estimate == pytest.approx(4.0)
+    equal = GeometricMean((3.0, 3.0, 3.0)).interval(0.99)
+    assert (equal.low, equal.high) == pytest.approx((3.0, 3.0))

@@ -4,6 +4,7 @@ import separatrix as sx
 from separatrix.inference import SearchPlan
 from separatrix.notes import Note
 from separatrix.studies.search import Query, find_thresholds
+from sharp_searches import sharp_search
 
 TASK, LEARNER = sx.SignalTask(3, 2, 0.3), sx.Learner(rate=1.0, steps=3)
 
@@ -53,3 +54,10 @@ def test_warnings_say_where_they_are_from():
     assert search.warnings("CNN") == [
         Note(note.code, note.severity, f"CNN: {note.message}") for note in serious
     ]
+
+
+def test_a_search_that_failed_for_want_of_training_says_so():
+    assert sharp_search(64.0, "right", train_risk=0.3).failed_to_train(0.2)
+    assert not sharp_search(64.0, "right", train_risk=0.1).failed_to_train(0.2)
+    assert not sharp_search(64.0, "", train_risk=0.3).failed_to_train(0.2)  # it got there
+    assert not sharp_search(64.0, "right").failed_to_train(0.2)  # nothing is known of it

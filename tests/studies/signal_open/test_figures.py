@@ -4,7 +4,10 @@ from separatrix.studies import Series
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open.figures import ratio_figure, start_figure, variant_figures
 from separatrix.studies.signal_open.settings import OpenCell, OpenSettings
+from separatrix.studies.signal_open.trials import Floor
 from sharp_searches import sharp_search
+
+FLOOR = Floor(0.02, 0.0, 0.12, "made up")
 
 
 def found_at(
@@ -28,6 +31,8 @@ def test_censored_thresholds_are_drawn_as_bounds():
     assert roles["FCN", "measured"].y == (None,)  # the gap keeps its place among the categories
     assert roles["LCN", "measured"].x == ("plain",)
     assert Series.bounded("CNN", []) == []
-    labels = {each.label for each in ratio_figure(found).series}
+    labels = {
+        each.label for each in ratio_figure(found, {cell[::2]: FLOOR for cell in found}).series
+    }
     assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
     assert start_figure(OpenSettings(), found).series[0].label == "CNN"

@@ -30,6 +30,6 @@ def test_a_tiny_study_runs_to_its_findings():
     assert {(row[0], row[1]) for row in outcome.tables[0].rows} == {
         *itertools.product(("plain", "laplace"), NETWORKS),
     }
-    assert outcome.findings[0].reason == "the variant is not measured at this scale"
+    assert outcome.findings[0].verdict == "not measured"
     assert study.conclude(lab, tiny).plain() == outcome.plain()
     assert len(study.sweeps(tiny)) == len(tiny.wanted())

@@ -361,7 +361,9 @@ def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bo
     >>> not_trained(SignalSettings(), SignalCell("root", "FCN", 6, 6), failed)
     True
     """
-    return search.failed_to_train(best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches)))
+    return search.failed_to_train(
+        best_linear_risk(cell.patches, s.sigma(cell.regime, cell.patches))
+    )
 
 
 Thresholds = dict[tuple[SignalCell, str], Threshold]

@@ -13,9 +13,7 @@ def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> Tab
     """Alignment and risk of every network beside the baselines."""
     lines = []
     for name, trials in rows.items():
-        alignment, risk = (
-            mean_interval(values(trials, column)) for column in (QUANTITY, "risk")
-        )
+        alignment, risk = (mean_interval(values(trials, column)) for column in (QUANTITY, "risk"))
         lines.append(
             (
                 *(name, alignment.count, alignment.estimate, alignment.low, alignment.high),

@@ -95,14 +95,13 @@ def judge_ahead(pair: tuple[str, str], rows: dict[str, list[Row]], outside: str)
     >>> judge_ahead(("CNN", "LCN"), {}, "").verdict
     'not measured'
     """
-    gap = paired_difference(*(rows.get(name, []) for name in pair), QUANTITY)
+    better, worse = (rows.get(name, []) for name in pair)
+    gap = paired_difference(better, worse, QUANTITY)
     evidence = {} if gap is None else {"": gap}
     return judge(PAIRS[pair], evidence, outside, reason=FEW if gap is None else "")
 
 
-def paired_difference(
-    first: list[Row], second: list[Row], column: str
-) -> PairedDifference | None:
+def paired_difference(first: list[Row], second: list[Row], column: str) -> PairedDifference | None:
     """The difference over the seeds that both networks have: they saw the same rows.
 
     >>> rows = [{"seed": seed, "risk": 0.1 * seed} for seed in range(3)]

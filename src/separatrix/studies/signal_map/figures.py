@@ -1,6 +1,7 @@
 """Tables and figures of the map study."""
 
-from separatrix.inference import Threshold
+from separatrix.inference import Threshold, threshold_ratio
+from separatrix.studies.claims import ratio_in_words
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
@@ -37,6 +38,26 @@ def map_figure(s: MapSettings, searches: dict[Spot, SearchResult]) -> Heatmap:
         tuple(tuple(cell_text(t) for t in row) for row in known),
         tuple(tuple(t is not None and t.censoring != "none" for t in row) for row in known),
         LEGEND,
+        headline=True,
+    )
+
+
+def answer(s: MapSettings, searches: dict[Spot, SearchResult]) -> str:
+    """What sharing and locality save by themselves; empty where a corner was not measured.
+
+    >>> answer(MapSettings(), {})
+    ''
+    """
+    spots = Spot(1, 1), Spot(1, s.patches), Spot(s.patches, s.patches)
+    if any(spot not in searches for spot in spots):
+        return ""
+    cnn, lcn, fcn = (searches[spot].threshold for spot in spots)
+    sharing, locality = (
+        ratio_in_words(threshold_ratio(*pair)) for pair in ((lcn, cnn), (fcn, lcn))
+    )
+    return (
+        f"With k = {s.patches}, d = {s.dimension} and σ = {s.noise:g}, sharing saves {sharing} in "
+        f"samples (LCN over CNN) and locality {locality} (FCN over LCN)."
     )
 
 

@@ -32,6 +32,8 @@ from separatrix.studies.signal_map.settings import MapRecipe, MapSettings, Spot
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import Choice, Tunable, tune_all
 
+PROBES = ("risk", "train_risk")
+
 
 class MapNetwork(Network):
     """One unit per patch; unit p looks at the `reach` patches p, p+1, … (around the edge), and the
@@ -165,7 +167,7 @@ def _shares(spot: Spot, patches: int) -> tuple[float, float]:
 # Parts are cached, so that the trials of a search share them: a plan looks at each object once.
 @functools.lru_cache(maxsize=64)
 def _measure(test: int) -> Measure:
-    return Measure(("risk",), test=test)
+    return Measure(PROBES, test=test)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -239,7 +241,7 @@ def measure_map(
 ) -> dict[Spot, SearchResult]:
     """The threshold of every place."""
     queries = {spot: spot_query(s, spot, tuned[spot]) for spot in s.spots()}
-    return find_thresholds(lab, queries, "map", s.round)
+    return find_thresholds(lab, queries, "map", s.round, PROBES)
 
 
 def spot_query(s: MapSettings, spot: Spot, chosen: Choice[MapRecipe]) -> Query:

@@ -1,157 +1,122 @@
-"""The claims of the map study, and how its thresholds decide them."""
+"""The claims of the map study, and the evidence that decides them."""
 
 import itertools
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
-from separatrix.inference import Interval, Threshold, threshold_ratio
-from separatrix.studies.claims import (
-    Claim,
-    Evidence,
-    Finding,
-    Verdict,
-    all_of,
-    decide_ratio,
-    ratio_in_words,
-)
+from separatrix.inference import Interval, Threshold
+from separatrix.inference.estimates import ThresholdRatio
+from separatrix.studies.claims import Claim, Evidence, Finding, judge
+from separatrix.studies.kinds import Comparison, Trend
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_map.settings import MapSettings, Spot
+from separatrix.theory.signal import best_linear_risk
 
 CONDITIONS = (
-    "the paper proves bounds for three corners of the map, the CNN (r = 1, g = 1), the LCN (r = "
-    "1, g = k) and the FCN (r = k, g = k), with one hidden layer, LSA activation and σ at most "
-    "about 1/√k; between them it says nothing"
+    "one hidden layer with LSA activation, one unit per patch, gradient descent projected to the "
+    "unit ball, noise σ at most about 1/√k"
 )
 SHARING = Claim(
-    "lahoti.map.monotone-sharing",
-    "At every receptive field the samples needed grow with the number of filters that the "
-    "positions share.",
-    "abstract: k+d against k(k+d), extended between the corners",
+    "ours.map.monotone-sharing",
+    "At every receptive field the samples needed grow with the number of filters, from one that "
+    "all patches share to one per patch.",
+    "ours; the paper speaks of the corners of the map",
     CONDITIONS,
+    Trend("samples needed", "number of filters", "rising", 1.0),
 )
 LOCALITY = Claim(
-    "lahoti.map.monotone-locality",
-    "At every number of filters the samples needed grow with the receptive field.",
-    "abstract: k(k+d) against k²d, extended between the corners",
+    "ours.map.monotone-locality",
+    "At every number of filters the samples needed grow with the receptive field, from one patch "
+    "to all.",
+    "ours; the paper speaks of the corners of the map",
     CONDITIONS,
+    Trend("samples needed", "receptive field", "rising", 1.0),
 )
 PARTS = Claim(
-    "lahoti.map.parts",
+    "ours.map.parts",
     "Of what the FCN needs more than the CNN, weight sharing saves one factor (LCN over CNN) and "
     "locality a further one (FCN over LCN).",
-    "abstract: k+d, k(k+d) and k²d; introduction: a factor k for each of two reasons",
+    "ours; introduction of the paper: a factor for each of two reasons",
     CONDITIONS,
+    Comparison("ratio of samples", "above", 1.0),
 )
+CLAIMS = (SHARING, LOCALITY, PARTS)
+
+
+def judge_all(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Finding, ...]:
+    """The findings of the map, in the order of its claims."""
+    return (
+        judge_growth(s, searches, SHARING, "groups"),
+        judge_growth(s, searches, LOCALITY, "field"),
+        judge_parts(s, searches),
+    )
+
+
+def trained(s: MapSettings, searches: dict[Spot, SearchResult]) -> dict[Spot, Threshold]:
+    """The thresholds of the places where the network trained.
+
+    >>> trained(MapSettings(), {})
+    {}
+    """
+    limit = best_linear_risk(s.patches, s.noise)
+    return {
+        spot: search.threshold
+        for spot, search in searches.items()
+        if not search.failed_to_train(limit)
+    }
 
 
 def judge_growth(
     s: MapSettings, searches: dict[Spot, SearchResult], claim: Claim, along: str
 ) -> Finding:
-    """m* from the smallest to the largest value of one axis, at every value of the other; steps
-    between neighbours are counted too.
-
-    The verdict uses the ends, one comparison per line. A step between neighbours whose whole
-    interval, widened for the number of steps, goes the other way refutes monotony.
+    """The ratios of samples of neighbours along one axis, at every value of the other.
 
     >>> judge_growth(MapSettings(), {}, SHARING, "groups").verdict
-    'undecided'
+    'not measured'
     """
     across = "field" if along == "groups" else "groups"
+    known = trained(s, searches)
     lines: dict[int, list[Spot]] = {}
     for spot in sorted(searches):
         lines.setdefault(getattr(spot, across), []).append(spot)
-    ends: list[Verdict] = []
-    evidence = []
-    neighbours = [(a, b) for line in lines.values() for a, b in itertools.pairwise(line)]
-    for value, line in lines.items():
-        if len(line) < 2:
-            continue
-        gap = _ratio(searches, line[-1], line[0])
-        ends.append(decide_ratio(gap))
-        most, least = (f"{_letter(along)} = {getattr(line[place], along)}" for place in (-1, 0))
-        name = f"samples at {most} over {least}, {_letter(across)} = {value}"
-        evidence.append(Evidence.of(name, gap, 1.0))
-    steps = [
-        decide_ratio(_stretched(_ratio(searches, b, a), len(neighbours))) for a, b in neighbours
-    ]
-    if not ends:
-        return Finding(claim, "undecided", "no two places of a line were measured", None)
-    verdict = all_of([*ends, *(step for step in steps if step == "refuted")])
-    counts = {
-        verdict: (ends.count(verdict), steps.count(verdict))
-        for verdict in ("supported", "refuted", "undecided")
+    steps = {
+        f"{_letter(across)} = {value}, {_letter(along)} = {getattr(a, along)} to "
+        f"{getattr(b, along)}": _ratio(known, b, a)
+        for value, line in lines.items()
+        for a, b in itertools.pairwise(sorted(line, key=lambda spot: getattr(spot, along)))
     }
-    reason = (
-        f"from end to end {counts['supported'][0]} of {len(ends)} lines grow, "
-        f"{counts['refuted'][0]} fall, {counts['undecided'][0]} cannot tell; of {len(steps)} "
-        f"steps between neighbours {counts['supported'][1]} grow, {counts['refuted'][1]} fall and "
-        f"{counts['undecided'][1]} cannot be told (their intervals widened for their number)"
-    )
-    outside = outside_of(s, corners_only=False)
-    return Finding(claim, verdict, reason, not outside, tuple(evidence), outside)
+    return judge(claim, steps, outside_of(s), reason="" if steps else "no line was measured")
 
 
 def judge_parts(s: MapSettings, searches: dict[Spot, SearchResult]) -> Finding:
-    """Both factors exceed 1; the reason also gives their shares of the whole, on a log scale.
+    """LCN over CNN and FCN over LCN; beside them the whole factor and sharing's part of it.
 
     >>> judge_parts(MapSettings(), {}).verdict
-    'undecided'
+    'not measured'
     """
     k, d = s.patches, s.dimension
-    corners = {"CNN": Spot(1, 1), "LCN": Spot(1, k), "FCN": Spot(k, k)}
-    missing = [name for name, spot in corners.items() if spot not in searches]
-    if missing:
-        return Finding(
-            PARTS, "undecided", f"the corner {', '.join(missing)} was not measured", None
-        )
-    sharing = _ratio(searches, corners["LCN"], corners["CNN"])
-    locality = _ratio(searches, corners["FCN"], corners["LCN"])
-    whole = _ratio(searches, corners["FCN"], corners["CNN"])
-    laws = {
-        "sharing": k * 1.0,
-        "locality": k * d / (k + d),
-    }  # ratios of the paper's laws, constants and logarithms aside
-    evidence = [
-        Evidence.of(
-            "sharing: samples LCN over CNN", sharing, 1.0, **{"ratio of the laws": laws["sharing"]}
-        ),
-        Evidence.of(
-            "locality: samples FCN over LCN",
-            locality,
-            1.0,
-            **{"ratio of the laws": laws["locality"]},
-        ),
-        Evidence.of(
-            "both: samples FCN over CNN",
-            whole,
-            1.0,
-            **{"ratio of the laws": laws["sharing"] * laws["locality"]},
-        ),
+    known = trained(s, searches)
+    cnn, lcn, fcn = Spot(1, 1), Spot(1, k), Spot(k, k)
+    parts = {
+        "sharing: LCN over CNN": _ratio(known, lcn, cnn),
+        "locality: FCN over LCN": _ratio(known, fcn, lcn),
+    }
+    also, words = [], []
+    if whole := _ratio(known, fcn, cnn):
+        bounds = {"ratio of the bounds, constants and logarithms aside": k * k * d / (k + d)}
+        also.append(Evidence.of("both: samples, FCN over CNN", whole.interval(0.95), 1.0, **bounds))
+        share = share_of_sharing(known[cnn], known[lcn], known[fcn]) if lcn in known else None
+        if share is not None:
+            also.append(Evidence.of("share of sharing in the log of the whole factor", share))
+            words.append(f"sharing is {share} of the log of the whole factor")
+    missing = [
+        name for name, spot in (("CNN", cnn), ("LCN", lcn), ("FCN", fcn)) if spot not in known
     ]
-    words = [f"sharing saves {ratio_in_words(sharing)} (the laws' ratio is {laws['sharing']:.3g})"]
-    words.append(
-        f"locality {ratio_in_words(locality)} more (the laws' ratio is {laws['locality']:.3g})"
-    )
-    cnn, lcn, fcn = (searches[spot].threshold for spot in corners.values())
-    share = share_of_sharing(cnn, lcn, fcn)
-    if share is not None:
-        law = math.log(laws["sharing"]) / math.log(laws["sharing"] * laws["locality"])
-        evidence.append(
-            Evidence.of(
-                "share of sharing in the log of the whole factor",
-                share,
-                None,
-                **{"by the laws": law},
-            )
-        )
-        words.append(f"sharing is {share} of the log of the whole factor (by the laws {law:.2f})")
-    else:
-        words.append("the shares of the whole have no value while a corner is censored")
-    outside = outside_of(s, corners_only=True)
-    verdict = all_of([decide_ratio(sharing), decide_ratio(locality)])
-    return Finding(PARTS, verdict, "; ".join(words), not outside, tuple(evidence), outside)
+    if missing:
+        words.append(f"not measured, or not trained, at the corner {', '.join(missing)}")
+    evidence = {} if all(part is None for part in parts.values()) else parts
+    return judge(PARTS, evidence, outside_of(s), "; ".join(words), also)
 
 
 def share_of_sharing(
@@ -187,39 +152,21 @@ def share_of_sharing(
     )
 
 
-def _ratio(searches: dict[Spot, SearchResult], first: Spot, second: Spot) -> Interval:
-    return threshold_ratio(searches[first].threshold, searches[second].threshold)
-
-
-def _stretched(gap: Interval, comparisons: int) -> Interval:
-    """A ratio's interval widened, on the log scale, for the number of comparisons (Bonferroni,
-    normal quantiles).
-    """
-    if (
-        not math.isfinite(gap.estimate)
-        or gap.estimate <= 0
-        or gap.low <= 0
-        or not math.isfinite(gap.high)
-    ):
-        return gap
-    wider = float(ndtri(1 - 0.025 / max(1, comparisons)) / ndtri(0.975))
-    low, high = (gap.estimate * (end / gap.estimate) ** wider for end in (gap.low, gap.high))
-    return Interval(gap.estimate, low, high, gap.level, gap.method, gap.count)
+def _ratio(known: dict[Spot, Threshold], first: Spot, second: Spot) -> ThresholdRatio | None:
+    if first not in known or second not in known:
+        return None
+    return ThresholdRatio(known[first], known[second])
 
 
 def _letter(axis: str) -> str:
     return {"field": "r", "groups": "g"}[axis]
 
 
-def outside_of(s: MapSettings, corners_only: bool) -> str:
-    """In words, how the map lies outside the paper's conditions; empty when it does not.
+def outside_of(s: MapSettings) -> str:
+    """In words, how the map lies outside the noise condition; empty when it does not.
 
-    >>> outside_of(MapSettings(patches=16), corners_only=True)
+    >>> outside_of(MapSettings(patches=16))
     'σ = 0.3 exceeds 1/√k = 0.25'
     """
-    out: list[str] = []
-    if s.noise > (1 + 1e-9) / math.sqrt(s.patches):
-        out.append(f"σ = {s.noise:g} exceeds 1/√k = {1 / math.sqrt(s.patches):.3g}")
-    if not corners_only:
-        out.append("places between the corners are not in the paper")
-    return "; ".join(out)
+    edge = 1 / math.sqrt(s.patches)
+    return f"σ = {s.noise:g} exceeds 1/√k = {edge:.3g}" if s.noise > (1 + 1e-9) * edge else ""

@@ -2,12 +2,13 @@
 
 import math
 
+from separatrix.studies.claims import Finding
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal_open.settings import STARTS, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import Choices, Floors, target_of
-from separatrix.studies.signal_open.verdicts import PAIRS, ratios
+from separatrix.studies.signal_open.verdicts import OPEN, PAIRS, ratios, trained
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = (
@@ -39,14 +40,15 @@ def variant_figures(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> 
     return out
 
 
-def ratio_figure(searches: dict[OpenCell, SearchResult]) -> Figure:
-    """What sharing and locality save on each variant."""
+def ratio_figure(searches: dict[OpenCell, SearchResult], floors: Floors) -> Figure:
+    """What sharing and locality save on each variant, where both networks trained."""
     series: list[Series] = []
+    known = trained(searches, floors)
     for smaller, larger in PAIRS:
         points = [
-            (f"{name}, k = {k}", gap)
+            (f"{name}, k = {k}", gap.interval(0.95))
             for name in VARIANTS
-            for k, gap in ratios(searches, name, larger, smaller).items()
+            for k, gap in ratios(known, name, larger, smaller).items()
         ]
         series += Series.bounded(f"{larger} over {smaller}", points)
     names = [x for line in series for x in line.x]
@@ -58,7 +60,26 @@ def ratio_figure(searches: dict[OpenCell, SearchResult]) -> Figure:
         Axis(""),
         Axis("ratio of samples", log=True),
         tuple(series),
-        "95 % intervals; a short dash is a bound where a search was censored.",
+        "95 % intervals; a short dash is a bound where a search was censored. Networks that did not "
+        "train are left out.",
+        headline=True,
+    )
+
+
+def answer(findings: tuple[Finding, ...]) -> str:
+    """How many variants keep the order, by verdict; empty where none was measured.
+
+    >>> answer(())
+    ''
+    """
+    by_verdict: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.claim in OPEN.values() and finding.verdict != "not measured":
+            name = finding.claim.id.rpartition(".")[2]
+            by_verdict.setdefault(finding.verdict, []).append(name)
+    words = [f"{verdict} for {', '.join(names)}" for verdict, names in by_verdict.items()]
+    return (
+        f"The order CNN < LCN < FCN beyond the paper's task: {'; '.join(words)}." if words else ""
     )
 
 

@@ -34,6 +34,7 @@ from separatrix.studies.tuning import Choice, Tunable, tune_all
 from separatrix.tasks import Sample, SignalTask, Task
 from separatrix.theory.signal import true_signal_risk
 
+PROBES = ("risk", "train_risk")
 LAWS = {"gaussian": normal, "laplace": laplace, "uniform": level, "sign": sign}
 DEEP_WIDTH = 4  # filters per patch in each of two layers; the FCN has as many units as the LCN
 DEEP_BIAS = 0.25  # half of the one layer's: the signal passes two thresholds
@@ -238,7 +239,7 @@ def _task(variant: str, patches: int, dimension: int, noise: float) -> VariantTa
 
 @functools.lru_cache(maxsize=64)
 def _measure(test: int) -> Measure:
-    return Measure(("risk",), test=test)
+    return Measure(PROBES, test=test)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -459,4 +460,4 @@ def measure_open(
     for cell in s.wanted():
         target = target_of(s, floors[cell.variant, cell.patches], cell.variant)
         queries[cell] = open_query(s, cell, target, tuned[cell.variant, cell.network])
-    return find_thresholds(lab, queries, "thresholds", s.round)
+    return find_thresholds(lab, queries, "thresholds", s.round, PROBES)

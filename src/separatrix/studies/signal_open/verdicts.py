@@ -1,172 +1,277 @@
-"""The claims of the study of open questions, and how thresholds decide them."""
+"""The claims of the study of open questions, and the evidence that decides them.
 
-import math
+The break conditions of the paper's summary are claims of the paper: "if X, the advantage
+disappears" is supported when it does. What the paper leaves open is our question.
+"""
 
-from separatrix.inference import Interval, threshold_ratio
-from separatrix.studies.claims import (
-    Claim,
-    Evidence,
-    Finding,
-    Verdict,
-    all_of,
-    decide_ratio,
-    ratio_in_words,
-)
+import itertools
+from collections.abc import Mapping
+
+from separatrix.inference import Threshold
+from separatrix.inference.estimates import QuotientOf, ThresholdRatio
+from separatrix.studies.claims import Claim, Evidence, Finding, judge
+from separatrix.studies.kinds import Comparison, Equivalence, Trend
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open.settings import VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.trials import Floors
 from separatrix.theory.signal import bounds_for
 
 CONDITIONS = (
-    "the paper proves the order for one hidden layer on its own task (one signal, independent "
-    "Gaussian noise of one variance σ² at most about 1/k) and leaves this variant open"
+    "one hidden layer with LSA activation, independent Gaussian noise, σ at most about 1/√k, but "
+    "for what the sentence changes"
 )
 BOUND_CONDITIONS = (
     "the FCN's lower bound speaks of algorithms equivariant under O(kd), with final bias at least "
     "0.01, k at most exponential in d and σ at most about 1/√k"
 )
 PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
+NO_ADVANTAGE = 1.25  # a smaller ratio of samples counts as no advantage
+SAME_SAMPLES = 0.25  # ratios within this margin count as the same number of samples
+SIGNALS = ("plain", "several", "three")  # variants with 1, 2 and 3 signals
+SUMMARY = "summary of arXiv 2403.15707"
+
+SEVERAL = Claim(
+    "lahoti.break.several",
+    "If the signal appears in several patches at once, the advantage of weight sharing (samples of "
+    "the LCN over those of the CNN) diminishes with their number.",
+    f"{SUMMARY}, break condition of mechanism 1 (sharing)",
+    CONDITIONS,
+    Trend("samples, LCN over CNN", "number of signals", "falling", 1.0),
+)
+INTERACTION = Claim(
+    "lahoti.break.interaction",
+    "If the label needs an interaction of patches, the advantage of locality (samples of the FCN "
+    "over those of the LCN) disappears.",
+    f"{SUMMARY}, break condition of mechanism 2 (locality)",
+    f"{CONDITIONS}; ReLU units with a trained readout, since networks with LSA and a sum are odd "
+    "functions and the product of two signs is even",
+    Comparison("samples, FCN over LCN", "below", NO_ADVANTAGE),
+)
+FIXED = Claim(
+    "lahoti.break.fixed",
+    "If the signal is always in the same patch, the advantages of weight sharing (LCN over CNN) "
+    "and of locality (FCN over LCN) disappear.",
+    f"{SUMMARY}, break conditions",
+    CONDITIONS,
+    Comparison("samples, larger network over the smaller one", "below", NO_ADVANTAGE),
+)
+DIMENSIONS = Claim(
+    "lahoti.break.dimensions",
+    "If patches differ in dimension, the advantage of weight sharing (LCN over CNN) is smaller "
+    "than with patches of one dimension.",
+    f"{SUMMARY}, break conditions",
+    CONDITIONS,
+    Comparison("samples, LCN over CNN, relative to patches of one dimension", "below", 1.0),
+)
+# Why no scale of the study can answer a claim, and what would
+MISSING = {
+    FIXED: "no variant of this study keeps the signal in one patch: it needs a task whose signal "
+    "has a fixed place, learnt by all three networks",
+    DIMENSIONS: "no variant of this study has patches of different dimension: it needs a task "
+    "with such patches and a filter that is shared among them",
+}
 OPEN = {
     name: Claim(
-        f"lahoti.open.{name}",
-        f"The order CNN < LCN < FCN of the samples needed persists when {variant.text}.",
-        "open questions and next checks of the paper's summary",
+        f"ours.open.{name}",
+        f"The order CNN < LCN < FCN of the samples needed persists when {VARIANTS[name].text}.",
+        f"ours; {SUMMARY}, open question {1 if name == 'depth-two' else 2}",
         CONDITIONS,
+        Comparison("samples of the larger network over the smaller one's", "above", 1.0),
     )
-    for name, variant in VARIANTS.items()
-    if name != "plain"
+    for name in ("uneven", "dependent", "laplace", "uniform", "sign", "depth-two")
 }
-_CITATION = "open question 3: non-equivariant algorithms"
-_SAVES = (
-    "The FCN's lower bound is about algorithms: the same FCN {} needs fewer samples than by "
-    "gradient descent from a random start."
-)
+_ASKED = f"ours; {SUMMARY}, open question 3 (algorithms that are not equivariant)"
 ALGORITHMS = {
     "FCN from CNN": Claim(
-        "lahoti.bound-is-about-algorithms.start",
-        _SAVES.format("started inside the CNN"),
-        _CITATION,
+        "ours.algorithms.start",
+        "The FCN started inside the CNN needs as many samples as from a random start: the start "
+        "alone does not escape the lower bound.",
+        _ASKED,
         BOUND_CONDITIONS,
+        Equivalence("samples, started inside the CNN over random start", SAME_SAMPLES, 1.0, True),
     ),
     "FCN with ℓ1": Claim(
-        "lahoti.bound-is-about-algorithms.sparse",
-        _SAVES.format("with an ℓ1 step"),
-        _CITATION,
+        "ours.algorithms.sparse",
+        "The FCN's lower bound is about algorithms: the same FCN with an ℓ1 step needs fewer "
+        "samples than by gradient descent.",
+        _ASKED,
         BOUND_CONDITIONS,
+        Comparison("samples, with ℓ1 over gradient descent", "below", 1.0),
     ),
     "FCN by Adam": Claim(
-        "lahoti.bound-is-about-algorithms.adam",
-        _SAVES.format("trained by Adam"),
-        _CITATION,
+        "ours.algorithms.adam",
+        "The FCN's lower bound is about algorithms: the same FCN trained by Adam needs fewer "
+        "samples than by gradient descent.",
+        _ASKED,
         BOUND_CONDITIONS,
+        Comparison("samples, by Adam over gradient descent", "below", 1.0),
     ),
 }
-ALGORITHMS_GROW = Claim(
-    "lahoti.bound-is-about-algorithms.growth",
-    "What the ℓ1 step saves the FCN grows with k.",
-    _CITATION,
+GROWTH = Claim(
+    "ours.algorithms.growth",
+    "What the ℓ1 step saves the FCN, samples by gradient descent over those with ℓ1, grows with k.",
+    _ASKED,
     BOUND_CONDITIONS,
+    Trend("samples, gradient descent over ℓ1", "k", "rising", 1.0),
 )
+CLAIMS = (SEVERAL, INTERACTION, FIXED, DIMENSIONS, *OPEN.values(), *ALGORITHMS.values(), GROWTH)
+ABSENT = "the variant is not measured at this scale: `--scale laptop` has it"
+
+Known = Mapping[OpenCell, Threshold]
 
 
-def judge_variant(s: OpenSettings, searches: dict[OpenCell, SearchResult], variant: str) -> Finding:
-    """CNN < LCN and LCN < FCN at every cell where both were measured; the growth of the ratios is
-    evidence too, but decides nothing.
+def judge_all(
+    s: OpenSettings, searches: dict[OpenCell, SearchResult], floors: Floors
+) -> tuple[Finding, ...]:
+    """The findings of the study, in the order of its claims."""
+    known, failed = trained(searches, floors), untrained(searches, floors)
+    return (
+        judge_several(s, known, failed),
+        judge_interaction(s, known, failed),
+        *(judge(claim, {}, reason=reason) for claim, reason in MISSING.items()),
+        *(judge_order(s, known, failed, variant) for variant in OPEN),
+        *(judge_algorithm(s, known, failed, name) for name in ALGORITHMS),
+        judge_growth(s, known, failed),
+    )
 
-    >>> judge_variant(OpenSettings(), {}, "sign").reason
-    'the variant is not measured at this scale'
+
+def untrained(searches: dict[OpenCell, SearchResult], floors: Floors) -> list[OpenCell]:
+    """The cells in which a network did not train: a failed recipe, not a number of samples.
+
+    Local networks err on a quarter of the products or more whatever their weights: that they do not
+    reach the target there is their number of samples, not a failed recipe.
+
+    >>> untrained({}, {})
+    []
+    """
+    return [
+        cell
+        for cell, search in searches.items()
+        if not (cell.variant == "product" and cell.network != "FCN")
+        and search.failed_to_train(floors[cell.variant, cell.patches].linear)
+    ]
+
+
+def trained(searches: dict[OpenCell, SearchResult], floors: Floors) -> dict[OpenCell, Threshold]:
+    """The thresholds of all other cells.
+
+    >>> trained({}, {})
+    {}
+    """
+    failed = set(untrained(searches, floors))
+    return {cell: search.threshold for cell, search in searches.items() if cell not in failed}
+
+
+def ratios(known: Known, variant: str, first: str, second: str) -> dict[int, ThresholdRatio]:
+    """How many times more samples the first network needs than the second, at every k that both
+    have.
+
+    >>> ratios({}, "plain", "LCN", "CNN")
+    {}
+    """
+    sizes = sorted(cell.patches for cell in known if cell[:2] == (variant, first))
+    return {
+        k: ThresholdRatio(known[OpenCell(variant, first, k)], known[OpenCell(variant, second, k)])
+        for k in sizes
+        if OpenCell(variant, second, k) in known
+    }
+
+
+def _inside(s: OpenSettings, sizes: Mapping[int, object]) -> list[int]:
+    """The numbers of patches inside the noise condition, or all where none is."""
+    return [k for k in sizes if not s.outside([k])] or list(sizes)
+
+
+def _why(failed: list[OpenCell], variant: str, networks: tuple[str, ...]) -> str:
+    """Why a sentence was not measured: a failed recipe, or not at this scale."""
+    cells = [c for c in failed if c.variant == variant and c.network in networks]
+    if not cells:
+        return ABSENT
+    where = ", ".join(f"{cell.network} at k = {cell.patches}" for cell in cells)
+    return f"{where} did not train: it needs a recipe that trains it"
+
+
+def judge_several(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """LCN over CNN with two signals over that with one, and with three over that with two.
+
+    >>> judge_several(OpenSettings(), {}, []).verdict
+    'not measured'
+    """
+    saved = [ratios(known, variant, "LCN", "CNN") for variant in SIGNALS]
+    sizes = {k: None for k in saved[0] if all(k in each for each in saved)}
+    steps = {
+        f"{count} to {count + 1} signals, k = {k}": QuotientOf(after[k], before[k])
+        for k in _inside(s, sizes)
+        for count, (before, after) in enumerate(itertools.pairwise(saved), start=1)
+    }
+    also = [
+        Evidence.of(f"samples, LCN over CNN, {count} signals, k = {k}", gap.interval(0.95))
+        for count, each in enumerate(saved, start=1)
+        for k, gap in each.items()
+        if steps
+    ]
+    why = "; ".join({_why(failed, variant, ("CNN", "LCN")) for variant in SIGNALS[1:]})
+    return judge(SEVERAL, steps, s.outside(_inside(s, sizes)), "" if steps else why, also)
+
+
+def judge_interaction(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """FCN over LCN when the label is the product of two signs.
+
+    >>> judge_interaction(OpenSettings(), {}, []).verdict
+    'not measured'
+    """
+    gaps = ratios(known, "product", "FCN", "LCN")
+    reason = (
+        "a sum of functions of single patches errs on a quarter of the products or more whatever "
+        "its weights, so the LCN's searches must end without success"
+        if gaps
+        else _why(failed, "product", ("FCN",))
+    )
+    parts = {f"k = {k}": gaps[k] for k in _inside(s, gaps)}
+    return judge(INTERACTION, parts, s.outside(_inside(s, gaps)), reason)
+
+
+def judge_order(s: OpenSettings, known: Known, failed: list[OpenCell], variant: str) -> Finding:
+    """LCN over CNN and FCN over LCN at every k that both have.
+
+    Where one of the two comparisons is missing everywhere, the order was not measured, unless the
+    other one refutes it.
+
+    >>> judge_order(OpenSettings(), {}, [], "sign").verdict
+    'not measured'
     """
     claim = OPEN[variant]
-    own = {cell: search for cell, search in searches.items() if cell.variant == variant}
-    if not own:
-        return Finding(claim, "undecided", "the variant is not measured at this scale", None)
-    verdicts: list[Verdict] = []
-    evidence, words = [], []
-    for smaller, larger in PAIRS:
-        gaps = ratios(own, variant, larger, smaller)
-        for k, gap in gaps.items():
-            verdicts.append(decide_ratio(gap))
-            evidence.append(Evidence.of(f"samples {larger}/{smaller}, k = {k}", gap, 1.0))
-            words.append(f"{larger}/{smaller} at k = {k}: {ratio_in_words(gap)}")
-        growth = growth_of(gaps)
-        if growth is not None:
-            evidence.append(
-                Evidence.of(
-                    f"growth of {larger}/{smaller} from k = {min(gaps)} to {max(gaps)}", growth, 1.0
-                )
-            )
-    never = [
-        f"{cell.network} (k = {cell.patches})"
-        for cell, search in own.items()
-        if search.threshold.censoring == "right"
-    ]
-    if never:
-        words.append(f"not reached by the largest size or within the trials: {', '.join(never)}")
-    if variant == "product":
-        words.append(
-            "networks that add up functions of single patches, as CNN and LCN with one-patch "
-            "fields do, err on a quarter of the inputs or more whatever their weights: their "
-            "right-censored searches are what must happen"
-        )
-    if not verdicts:
-        return Finding(claim, "undecided", "no cell was measured for two networks", None)
-    outside = "; ".join(
-        part for part in (VARIANTS[variant].text, s.outside([cell.patches for cell in own])) if part
-    )
-    return Finding(claim, all_of(verdicts), "; ".join(words), False, tuple(evidence), outside)
+    gaps = {(larger, smaller): ratios(known, variant, larger, smaller) for smaller, larger in PAIRS}
+    parts = {
+        f"{larger}/{smaller}, k = {k}": gap
+        for (larger, smaller), own in gaps.items()
+        for k, gap in own.items()
+    }
+    sizes = {k: None for own in gaps.values() for k in own}
+    finding = judge(claim, parts, s.outside(list(sizes)))
+    if finding.verdict == "refuted" or all(gaps.values()):
+        return finding
+    reason = _why(failed, variant, ("CNN", "LCN", "FCN"))
+    return judge(claim, {}, reason=reason, also=finding.evidence)
 
 
-def judge_algorithms(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> list[Finding]:
-    """For each other algorithm the FCN's samples by plain gradient descent over its own: above 1,
-    and for ℓ1 growing with k.
+def judge_algorithm(s: OpenSettings, known: Known, failed: list[OpenCell], name: str) -> Finding:
+    """The FCN's samples by another algorithm over those by gradient descent from a random start.
 
-    >>> {finding.verdict for finding in judge_algorithms(OpenSettings(), {})}
-    {'undecided'}
+    >>> judge_algorithm(OpenSettings(), {}, [], "FCN by Adam").verdict
+    'not measured'
     """
-    findings = [_judge_algorithm(s, searches, name) for name in ALGORITHMS]
-    gaps = ratios(searches, "plain", "FCN", "FCN with ℓ1")
-    growth = growth_of(gaps)
-    if growth is None:
-        return [
-            *findings,
-            Finding(ALGORITHMS_GROW, "undecided", "fewer than two cells, or censored ones", None),
-        ]
-    grown = Evidence.of(
-        f"growth of what ℓ1 saves, from k = {min(gaps)} to {max(gaps)}", growth, 1.0
-    )
-    words, outside = (
-        f"from k = {min(gaps)} to {max(gaps)} the saving changes by {ratio_in_words(growth)}",
-        s.outside(list(gaps)),
-    )
-    return [
-        *findings,
-        Finding(ALGORITHMS_GROW, decide_ratio(growth), words, not outside, (grown,), outside),
+    gaps = ratios(known, "plain", name, "FCN")
+    also = [
+        Evidence.of(
+            f"samples, {name} over CNN, k = {k}", gap.interval(0.95), None, **_lower_bound(s, k)
+        )
+        for k, gap in ratios(known, "plain", name, "CNN").items()
+        if gaps
     ]
-
-
-def _judge_algorithm(s: OpenSettings, searches: dict[OpenCell, SearchResult], name: str) -> Finding:
-    claim, gaps = ALGORITHMS[name], ratios(searches, "plain", "FCN", name)
-    if not gaps:
-        return Finding(claim, "undecided", "the algorithm is not measured at this scale", None)
-    outside = s.outside(list(gaps))
-    evidence = [
-        Evidence.of(f"samples, FCN over {name}, k = {k}", gap, 1.0, **_lower_bound(s, k))
-        for k, gap in gaps.items()
-    ]
-    evidence += [
-        Evidence.of(f"samples, {name} over CNN, k = {k}", gap, 1.0)
-        for k, gap in ratios(searches, "plain", name, "CNN").items()
-    ]
-    reason = "; ".join(
-        f"plain descent needs {ratio_in_words(gap)} more at k = {k}" for k, gap in gaps.items()
-    )
-    return Finding(
-        claim,
-        all_of([decide_ratio(gap) for gap in gaps.values()]),
-        reason,
-        not outside,
-        tuple(evidence),
-        outside,
-    )
+    parts = {f"k = {k}": gap for k, gap in gaps.items()}
+    reason = "" if gaps else _why(failed, "plain", (name, "FCN"))
+    return judge(ALGORITHMS[name], parts, s.outside(list(gaps)), reason, also)
 
 
 def _lower_bound(s: OpenSettings, patches: int) -> dict[str, float]:
@@ -175,60 +280,20 @@ def _lower_bound(s: OpenSettings, patches: int) -> dict[str, float]:
     }
 
 
-def ratios(
-    searches: dict[OpenCell, SearchResult], variant: str, first: str, second: str
-) -> dict[int, Interval]:
-    """How many times more samples the first network needs than the second, at every cell that both
-    have.
+def judge_growth(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """What ℓ1 saves at one k over what it saves at the k before.
 
-    >>> ratios({}, "plain", "LCN", "CNN")
-    {}
+    >>> judge_growth(OpenSettings(), {}, []).verdict
+    'not measured'
     """
-    cells = sorted(
-        cell.patches for cell in searches if (cell.variant, cell.network) == (variant, first)
-    )
-    pairs = {
-        k: (searches[OpenCell(variant, first, k)], searches.get(OpenCell(variant, second, k)))
-        for k in cells
-    }
-    return {
-        k: threshold_ratio(a.threshold, b.threshold) for k, (a, b) in pairs.items() if b is not None
-    }
-
-
-def growth_of(gaps: dict[int, Interval]) -> Interval | None:
-    """The last ratio over the first, their intervals' distances combined on the log scale; None
-    where a ratio has no value.
-
-    >>> made = [Interval(2.0, 1.0, 4.0, 0.95, "", 9), Interval(8.0, 8.0, 8.0, 0.95, "", 9)]
-    >>> print(growth_of({5: made[0], 10: made[1]}))
-    4 [2, 8]
-    """
-    if len(gaps) < 2:
-        return None
-    first, last = gaps[min(gaps)], gaps[max(gaps)]
-    if not all(
-        math.isfinite(end) and end > 0
-        for gap in (first, last)
-        for end in (gap.estimate, gap.low, gap.high)
-    ):
-        return None
-    logs = [
-        {name: math.log(getattr(gap, name)) for name in ("estimate", "low", "high")}
-        for gap in (first, last)
-    ]
-    middle = logs[1]["estimate"] - logs[0]["estimate"]
-    low = middle - math.hypot(
-        logs[1]["estimate"] - logs[1]["low"], logs[0]["high"] - logs[0]["estimate"]
-    )
-    high = middle + math.hypot(
-        logs[1]["high"] - logs[1]["estimate"], logs[0]["estimate"] - logs[0]["low"]
-    )
-    return Interval(
-        math.exp(middle),
-        math.exp(low),
-        math.exp(high),
-        first.level,
-        "ratio of ratios",
-        first.count + last.count,
-    )
+    gaps = ratios(known, "plain", "FCN", "FCN with ℓ1")
+    steps = {f"k = {a} to {b}": QuotientOf(gaps[b], gaps[a]) for a, b in itertools.pairwise(gaps)}
+    reason = ""
+    if not steps:
+        cells = [cell for cell in failed if cell.network in ("FCN", "FCN with ℓ1")]
+        reason = (
+            _why(cells, "plain", ("FCN", "FCN with ℓ1"))
+            if cells
+            else "fewer than two numbers of patches at this scale: `--scale laptop` has three"
+        )
+    return judge(GROWTH, steps, s.outside(list(gaps)), reason)
