@@ -23,7 +23,7 @@ def curves(needed):
     return np.where(np.array(S.samples) >= wanted[:, None], 0.0, 0.5)
 
 
-def results(cnn, lcn, fcn, trained=16.0):
+def results(cnn, lcn, fcn, trained=64.0):
     needs = dict(zip(NETWORKS, (cnn, lcn, fcn)))
     cells = {}
     for task, size in (("cube", 16), ("signal", 8), ("sphere", 16)):
@@ -39,7 +39,7 @@ def verdicts(cells, gaps=None):
 
 
 def test_planted_orders_are_found():
-    assert set(verdicts(results(150, 900, 5000)).values()) == {"supported"}
+    assert set(verdicts(results(120, 1200, 12000)).values()) == {"supported"}
 
 
 @pytest.mark.parametrize(
