@@ -62,12 +62,12 @@ SCALES = at_scales(
     full={
         "sizes": (16, 24, 32, 48, 64, 96),
         "widths": (1, 4, 16, 64, 256, 1024, 4096),
-        "steps": 3000,
-        "rates": (0.001, 0.003, 0.01, 0.03),
+        "steps": 2000,
+        "rates": (0.003, 0.01, 0.03),
         "seeds": 12,
         "tuning_seeds": 3,
         "batch": 128,
-        "test": 2048,
+        "test": 512,  # of wide local networks, activations on all test rows are held at once
         "noises": (0.003, 0.01, 0.03, 0.1),
         "noisy_width": 256,
         "noisy_sizes": (16, 32, 64),
