@@ -1,9 +1,11 @@
 """Truths and lines of the proof."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from separatrix.diagnosis.proof.lines import grade, read_lines, table_of
+from separatrix.diagnosis.proof.lines import grade, on_page, read_lines, table_of
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF, TRUTHS, case_of
 from separatrix.diagnosis.verdict import UNSETTLED, VERDICTS
 from separatrix.errors import UnknownNameError
@@ -34,3 +36,11 @@ def test_grades_and_tables(tmp_path):
     file.write_text(line + '"grade": "right", "cpu": 30.0}\n{"torn', encoding="utf-8")
     table = table_of(read_lines(file))
     assert "| chirps | convolution pays | 1 | 1 | 0 | 0 |" in table
+
+
+def test_the_page_shows_the_kept_lines():
+    root = Path(__file__).parents[3]
+    lines = read_lines(root / "evidence/diagnose-proof.jsonl")
+    page = (root / "docs/diagnose.md").read_text(encoding="utf-8")
+    if lines:
+        assert on_page(page, lines) == page

@@ -13,10 +13,11 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from separatrix.diagnosis.proof.lines import read_lines, table_of
+from separatrix.diagnosis.proof.lines import on_page, read_lines, table_of
 from separatrix.diagnosis.proof.reals import REALS
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF
 from separatrix.engine.execute.local import worker_environment
+from separatrix.files import write_bytes
 
 
 def main() -> None:
@@ -30,7 +31,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="truths, separated by semicolons")
     parser.add_argument("--out", type=Path, default=Path("results/diagnose-proof.jsonl"))
     parser.add_argument("--table", type=Path, help="print the table of a file and end")
+    parser.add_argument("--page", type=Path, help="with --table: put it into this page")
     options = parser.parse_args()
+    if options.table and options.page:
+        text = options.page.read_text(encoding="utf-8")
+        write_bytes(options.page, on_page(text, read_lines(options.table)))
+        return
     if options.table:
         print(table_of(read_lines(options.table)))
         return

@@ -115,3 +115,20 @@ def table_of(lines: Iterable[dict[str, Any]]) -> str:
 
 
 GRADES = ("right", "open", "wrong")
+BEGIN, END = "<!-- proof -->\n", "<!-- /proof -->"
+
+
+def on_page(page: str, lines: Iterable[dict[str, Any]]) -> str:
+    """A page with the tables of the halves of a proof between its two marks.
+
+    >>> print(on_page("a " + BEGIN + "old " + END + " b", []))
+    a <!-- proof -->
+    <!-- /proof --> b
+    """
+    lines, before, after = list(lines), *page.split(BEGIN, 1)
+    text = ""
+    titles = {"open": "Used while the method was made", "blind": "Run once after", "real": "Real"}
+    for half, title in titles.items():
+        some = [line for line in lines if line["half"] == half]
+        text += f"**{title}**\n\n{table_of(some)}\n\n" if some else ""
+    return f"{before}{BEGIN}{text}{END}{after.split(END, 1)[1]}"

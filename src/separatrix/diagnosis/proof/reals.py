@@ -9,6 +9,7 @@ from separatrix.data import Labelled, as_labelled, available, read_labelled
 from separatrix.diagnosis.verdict import UNSETTLED
 
 PAYS = ("convolution pays", "locality pays, sharing does not", UNSETTLED)
+# Of the digits too: nearest neighbours are level with every network there.
 PAYS_NOT = ("neither pays", "cannot tell")
 
 
@@ -39,12 +40,14 @@ def shuffled(data: Labelled, seed: int) -> Labelled:
     )
 
 
-IMAGES = tuple(name for name in ("digits", "mnist", "fashion-mnist", "cifar10"))
+IMAGES = ("digits", "mnist", "fashion-mnist", "cifar10")
 TABLES = ("breast-cancer", "wine")
 _HERE = {*available(), "digits"}
 REALS: dict[str, Real] = {
     **{
-        name: Real(lambda seed, name=name: read_labelled(name), PAYS)
+        name: Real(
+            lambda seed, name=name: read_labelled(name), PAYS_NOT if name == "digits" else PAYS
+        )
         for name in IMAGES
         if name in _HERE
     },
