@@ -54,14 +54,31 @@ def test_tables_have_every_cell():
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert len(f.tuning_rows(S, tuned).rows) == len(CELLS)
     assert f.tuning_rows(S, tuned).rows[0][-1] == "chosen, at an edge"
-    assert {row[0] for row in f.constant_table(S, SEARCHES).rows} == {
-        "cnn-upper",
-        "lcn-upper",
-        "lcn-lower",
-        "fcn-lower",
-    }
-    assert len(f.exponent_table(S, SEARCHES).rows) == 3
-    assert len(f.efficiency_table(S, SEARCHES, {}).rows) == 3
+
+
+def test_the_answer_gives_samples_beside_floors():
+    k, d = 6, 6  # the middle cell
+    floors = [S.floor(network, "root", k, d) for network in ("CNN", "LCN", "FCN")]
+    # The same planted threshold for all three, near 20·k·d
+    m = f"{SEARCHES[key_of(f.middle_cells(S)[0])].threshold.estimate:.3g}"
+    words = f.answer(S, SEARCHES)
+    assert words == (
+        f"At k = {k}, d = {d}, σ = 1/√k, tuned descent needs {m} samples on the CNN (floor "
+        f"{floors[0]}), {m} samples on the LCN (floor {floors[1]}) and {m} samples on the FCN "
+        f"(floor {floors[2]})."
+    )
+    censored = SEARCHES | {key_of(f.middle_cells(S)[0]): sharp_search(5.0, "left")}
+    assert "needs at most" in f.answer(S, censored)
+    assert f.answer(S, {}) == ""
+
+
+def test_bounds_of_censored_searches_are_named():
+    censored = SEARCHES | {key_of(f.middle_cells(S)[0]): sharp_search(5.0, "left")}
+    figure = f.headline_figures(S, censored)[0]
+    assert figure.headline
+    assert [one.label for one in figure.series if one.role == "bound"] == ["CNN, only a bound"]
+    texts = [text for row in f.efficiency_maps(S, censored)[0].texts for text in row]
+    assert sum(text.startswith("≥") for text in texts) == 1
 
 
 def test_nothing_measured_draws_nothing():

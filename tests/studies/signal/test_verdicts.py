@@ -216,11 +216,3 @@ def test_a_network_that_did_not_train_counts_nowhere():
     searches[failed] = SearchResult(estimate_threshold([Tally(64, 0, 9)]), rows)
     assert failed.cell not in c.thresholds_of(WIDE, searches)
     assert verdicts(WIDE, searches)["lahoti.fcn-lower"].verdict == "supported"
-
-
-def test_conditions_are_computed():
-    cell = SignalCell("root", "FCN", 10, 10)
-    assert c.outside_of(WIDE, [cell]) == ""
-    assert "final bias" in c.outside_of(WIDE.replace(bias=0.001), [cell])
-    assert "exponential" in c.outside_of(WIDE, [SignalCell("root", "FCN", 30, 2)])
-    assert "σ exceeds" in c.outside_of(FIXED, [SignalCell("fixed", "FCN", 40, 10)])

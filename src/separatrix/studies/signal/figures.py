@@ -1,52 +1,46 @@
 """Tables and figures of the sample-complexity study."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from separatrix.errors import SeparatrixError
 from separatrix.inference import (
     Cell,
     Interval,
     Law,
     Threshold,
     cell_of,
-    fit_exponents,
-    rank_laws,
-    standard_laws,
     wilson,
 )
 from separatrix.inference.bounds import largest_constant, smallest_constant
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import SearchResult
-from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings
-from separatrix.studies.signal.trials import (
-    TWO_STEPS,
-    Searches,
-    SearchKey,
-    SignalCell,
-    SignalRecipe,
-    Thresholds,
-    estimators_of,
-    not_trained,
-    reaches,
-    recipe_neighbours,
-    signal_cells,
-)
-from separatrix.studies.signal.verdicts import (
-    BOUNDS,
+from separatrix.studies.signal.bound_figures import NAMES
+from separatrix.studies.signal.bound_verdicts import (
     CNN_UPPER,
     FCN_LOWER,
     LCN_LOWER,
     LCN_UPPER,
     design_of,
-    growth_cells,
     is_inside,
-    key_of,
     thresholds_of,
 )
+from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings
+from separatrix.studies.signal.trials import (
+    TWO_STEPS,
+    Searches,
+    SignalCell,
+    SignalRecipe,
+    Thresholds,
+    not_trained,
+    reaches,
+    recipe_neighbours,
+    signal_cells,
+)
+from separatrix.studies.signal.verdicts import key_of
 from separatrix.studies.tuning import Choice, is_interior
 from separatrix.theory.signal import (
     bayes_risk,
@@ -57,7 +51,6 @@ from separatrix.theory.signal import (
 )
 
 Tuned = Mapping[SignalCell, Choice[SignalRecipe]]
-NAMES = {"genie": "genie", "em": "EM", "average": "averaging", "lsa": "averaging + LSA step"}
 BAND_LAWS: dict[str, tuple[tuple[Law, bool], ...]] = {
     "CNN": ((CNN_UPPER, True),),
     "LCN": ((LCN_UPPER, True), (LCN_LOWER, False)),
@@ -116,7 +109,9 @@ def headline_figures(
                     f"Points: samples at which half of the trials reach patch alignment "
                     f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
                     "the constant that covers every measured cell of its network inside the "
-                    "noise condition. Thin: the floor, which no equivariant learner can pass.",
+                    "noise condition. Dotted: a search that ended at a bound of m*. Thin: the "
+                    "floor, which no equivariant learner can pass.",
+                    headline=not figures,
                 )
             )
     return tuple(figures)
@@ -151,6 +146,12 @@ def _network_series(
         return []
     xs = tuple(getattr(cell, axis) for cell in cells)
     out = Series.bounded(network, list(zip(xs, (descent[cell] for cell in cells))))
+    out = [
+        dataclasses.replace(part, label=f"{network}, only a bound")
+        if part.role == "bound"
+        else part
+        for part in out
+    ]
     every = [
         point
         for cell, threshold in descent.items()
@@ -182,6 +183,36 @@ def _constant(cells: list[Cell], law: Law, upper: bool) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def answer(s: SignalSettings, searches: Searches) -> str:
+    """Samples beside floors in the middle cell; empty where a network is missing there.
+
+    >>> answer(SignalSettings(), {})
+    ''
+    """
+    descent, words = thresholds_of(s, searches), []
+    cells = middle_cells(s)
+    for cell in cells:
+        if cell not in descent:
+            return ""
+        floor = s.floor(cell.network, cell.regime, cell.patches, cell.dimension)
+        words.append(f"{_count(descent[cell])} samples on the {cell.network} (floor {floor})")
+    if not words:
+        return ""
+    where = f"k = {cells[0].patches}, d = {cells[0].dimension}, {_noise(s, cells[0].regime)}"
+    return f"At {where}, tuned descent needs {', '.join(words[:-1])} and {words[-1]}."
+
+
+def _count(threshold: Threshold) -> str:
+    match threshold.censoring:
+        case "none":
+            return f"{threshold.estimate:.3g}"
+        case "left":
+            return f"at most {threshold.high:.3g}"
+        case "right":
+            return f"at least {threshold.low:.3g}"
+    return "an unknown number"
+
+
 def efficiency_maps(s: SignalSettings, searches: Searches) -> tuple[Heatmap, ...]:
     """How many times the floor's samples tuned descent takes, over k and d, for every network of
     the first regime.
@@ -210,7 +241,7 @@ def _efficiency_map(
         known = [descent.get(cell) for cell in cells]
         ratios = [_over_floor(s, cell, t) for cell, t in zip(cells, known)]
         values.append(tuple(None if ratio is None else 1 / ratio for ratio in ratios))
-        texts.append(tuple("" if ratio is None else f"{1 / ratio:.2g}" for ratio in ratios))
+        texts.append(tuple(_efficiency_text(ratio, t) for ratio, t in zip(ratios, known)))
         hatched.append(tuple(t is not None and t.censoring != "none" for t in known))
     return Heatmap(
         f"efficiency-{network.lower()}",
@@ -226,6 +257,14 @@ def _efficiency_map(
         "The floor's samples over those that tuned descent needs; 1 cannot be passed. Hatched: "
         "only a bound is known.",
     )
+
+
+def _efficiency_text(ratio: float | None, threshold: Threshold | None) -> str:
+    """An efficiency with the sign of its bound where m* is only bounded."""
+    if ratio is None or threshold is None:
+        return ""
+    sign = {"left": "≥ ", "right": "≤ "}.get(threshold.censoring, "")
+    return f"{sign}{1 / ratio:.2g}"
 
 
 def _over_floor(s: SignalSettings, cell: SignalCell, threshold: Threshold | None) -> float | None:
@@ -275,7 +314,7 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
         )
         aligned.append(
             Series(
-                f"floor of the {cell.network}",
+                f"best for the {cell.network}",
                 tuple(int(size) for size in sizes),
                 tuple(float(a) for a in np.atleast_1d(best)),
                 role="baseline",
@@ -385,102 +424,6 @@ def _text(search: SearchResult | None) -> str:
     return "" if search is None else str(search.threshold)
 
 
-def efficiency_table(s: SignalSettings, searches: Searches, estimators: Thresholds) -> TableData:
-    """For every network, regime and algorithm: the smallest, the median and the largest multiple of
-    the floor's samples over cells.
-    """
-    algorithms: dict[tuple[str, str], dict[SignalCell, Threshold]] = {}
-    for key, search in searches.items():
-        if key.target == "alignment" and key.learner in ("descent", *TWO_STEPS):
-            own = algorithms.setdefault((key.cell.network, key.learner), {})
-            if not not_trained(s, key.cell, search):
-                own[key.cell] = search.threshold
-    for network in NETWORKS:
-        for name in estimators_of(network):
-            algorithms[network, NAMES[name]] = {
-                cell: t
-                for (cell, e), t in estimators.items()
-                if (cell.network, e) == (network, name)
-            }
-    rows = []
-    for (network, name), thresholds in sorted(algorithms.items()):
-        for regime in s.regimes:
-            ratios = [
-                t.estimate / s.floor(network, regime, cell.patches, cell.dimension)
-                for cell, t in thresholds.items()
-                if cell.regime == regime and t.censoring == "none"
-            ]
-            if ratios:
-                numbers = (min(ratios), float(np.median(ratios)), max(ratios))
-                rows.append(
-                    (network, name, regime, len(ratios), *(float(f"{n:.3g}") for n in numbers))
-                )
-    columns = ("network", "algorithm", "noise", "cells", "smallest", "median", "largest")
-    title = "Samples over the floor's (1 cannot be passed by an equivariant algorithm)"
-    return TableData("efficiency", title, columns, tuple(rows))
-
-
-def constant_table(s: SignalSettings, searches: Searches) -> TableData:
-    """The constant of every bound in every regime, inside and outside the noise condition."""
-    descent, rows = thresholds_of(s, searches), []
-    for name, (network, _, _, kind) in BOUNDS.items():
-        for regime in s.regimes:
-            for inside in (True, False):
-                cells = [
-                    point
-                    for cell, t in descent.items()
-                    if (cell.network, cell.regime) == (network, regime)
-                    and is_inside(s, cell) == inside
-                    and (point := cell_of(design_of(s, cell), t))
-                ]
-                if cells:
-                    low, high = (
-                        find(cells, kind.law) for find in (largest_constant, smallest_constant)
-                    )
-                    side = "inside" if inside else "outside"
-                    shown = (f"{low:.3g}", f"{high:.3g}")
-                    rows.append((name, kind.law.formula, regime, side, len(cells), *shown))
-    columns = ("bound", "f", "noise", "condition", "cells", "smallest m*/f", "largest m*/f")
-    title = "Constants of the bounds: m*/f over cells, with simultaneous 95 % intervals"
-    return TableData("constants", title, columns, tuple(rows))
-
-
-def exponent_table(s: SignalSettings, searches: Searches) -> TableData:
-    """Exponents and the ranking of laws, with logarithms and additive constants, for every regime
-    and network.
-    """
-    descent, rows = thresholds_of(s, searches), []
-    for regime in s.regimes:
-        for network in NETWORKS:
-            own = {cell: t for cell, t in descent.items() if cell.regime == regime}
-            cells = [
-                point for inside in (True, False) for point in growth_cells(s, own, network, inside)
-            ]
-            if cells:
-                rows.append((regime, network, *_growth(cells, regime)))
-    columns = (
-        *("noise", "network", "exponent in k", "exponent in d", "cells", "censored"),
-        *("laws (AICc weight)", "verdict"),
-    )
-    return TableData("exponents", "Growth of the samples needed", columns, tuple(rows))
-
-
-def _growth(cells: list[Cell], regime: str) -> tuple[Any, ...]:
-    censored = sum(cell.censoring != "none" for cell in cells)
-    try:
-        fit = fit_exponents(cells, ("k", "d"), method="likelihood")
-        exponents = str(fit.exponents["k"]), str(fit.exponents["d"])
-    except SeparatrixError as error:
-        return ("", "", len(cells), censored, "", str(error))
-    try:
-        laws = standard_laws(noise=(regime != "fixed",), logarithm=(False, True))
-        ranking = rank_laws(cells, laws, constants=True)
-        weights = ", ".join(f"{score.name} {score.weight:.2f}" for score in ranking.scores[:3])
-        return (*exponents, len(cells), censored, weights, str(ranking))
-    except SeparatrixError as error:
-        return (*exponents, len(cells), censored, "", str(error))
-
-
 def tuning_rows(s: SignalSettings, tuned: Tuned) -> TableData:
     """Every recipe that was tried in every cell, and whether the choice is interior."""
     rows = []
@@ -492,14 +435,3 @@ def tuning_rows(s: SignalSettings, tuned: Tuned) -> TableData:
     columns = ("noise", "network", "k", "d", "recipe", "patch alignment", "")
     title = "Tuning: mean patch alignment on seeds that no result uses"
     return TableData("tuning", title, columns, tuple(rows))
-
-
-def searches_at(searches: Searches, learner: str, target: str) -> dict[SignalCell, SearchResult]:
-    """The searches of one learner and target by cell.
-
-    >>> searches_at({}, "descent", "risk")
-    {}
-    """
-    wanted = (learner, target)
-    keys: list[SearchKey] = [key for key in searches if (key.learner, key.target) == wanted]
-    return {key.cell: searches[key] for key in keys}
