@@ -225,59 +225,6 @@ def check_unique(claims: Iterable[Claim]) -> None:
         seen.add(claim.id)
 
 
-def decide_above(interval: Bounded, reference: float) -> Verdict:
-    """Whether a quantity is above a reference: yes or no only when its whole interval says so.
-
-    >>> decide_above(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0)
-    'supported'
-    >>> decide_above(Evidence("x", 2.0, 0.5, 2.5, count=9), 1.0)
-    'undecided'
-    """
-    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
-        return "undecided"
-    if interval.low > reference:
-        return "supported"
-    return "refuted" if interval.high < reference else "undecided"
-
-
-def decide_below(interval: Bounded, reference: float) -> Verdict:
-    """Whether a quantity is below a reference.
-
-    >>> decide_below(Evidence("x", 2.0, 1.5, 2.5, count=9), 1.0)
-    'refuted'
-    """
-    flipped: dict[Verdict, Verdict] = {
-        "supported": "refuted",
-        "refuted": "supported",
-        "undecided": "undecided",
-        "not measured": "not measured",
-    }
-    return flipped[decide_above(interval, reference)]
-
-
-def all_of(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a conjunction: refuted if one part is, supported if all are.
-
-    >>> all_of(["supported", "undecided"]), all_of(["supported", "refuted"])
-    ('undecided', 'refuted')
-    """
-    seen = set(verdicts)
-    if not seen:
-        raise SeparatrixError("a verdict needs at least one part")
-    if "refuted" in seen:
-        return "refuted"
-    return "supported" if seen == {"supported"} else "undecided"
-
-
-def decide_ratio(ratio: Bounded) -> Verdict:
-    """Whether a ratio is above 1; a bound on the side that matters is enough.
-
-    >>> decide_ratio(Evidence("x", None, 3.0, math.inf, count=9))
-    'supported'
-    """
-    return "supported" if ratio.low > 1 else "refuted" if ratio.high < 1 else "undecided"
-
-
 def ratio_in_words(ratio: Bounded) -> str:
     """A ratio with its interval, or with the bounds that are known of it.
 

@@ -22,6 +22,8 @@ class SignalFirst(Study[SignalFirstSettings]):
     )
     claims = c.CLAIMS
     scales = SCALES
+    full_minutes = 1
+    full_machine = "two CPU cores"
 
     def sweeps(self, settings: SignalFirstSettings) -> dict[str, Sweep]:
         return network_sweeps(settings)

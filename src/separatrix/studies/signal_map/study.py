@@ -27,6 +27,7 @@ class SignalMap(Study[MapSettings]):
     )
     claims = c.CLAIMS
     scales = SCALES
+    full_minutes = 2
 
     def sweeps(self, settings: MapSettings) -> dict[str, Sweep]:
         """For each place the tuning and the most trials its search may buy, at the size where it

@@ -34,6 +34,7 @@ class SignalOpen(Study[OpenSettings]):
     )
     claims = c.CLAIMS
     scales = SCALES
+    full_minutes = 8
 
     def sweeps(self, settings: OpenSettings) -> dict[str, Sweep]:
         """For each threshold the most trials its search may buy, at the size where it begins, and
