@@ -3,10 +3,10 @@
 Nothing is unpickled or unpacked to disk, and sizes are checked before memory is allocated.
 """
 
-import io
 import math
 import re
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +22,7 @@ INPUT_NAMES = ("x", "data", "images", "inputs", "features")
 LABEL_NAMES = ("y", "labels", "label", "targets", "target", "classes")
 # The compressions that NumPy writes; others cannot be decompressed with a limit.
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+PIECE = 1 << 20  # bytes that are decompressed at a time
 IDX_NAME = re.compile(r"idx\d-ubyte(\.gz)?$|\.idx\d?(\.gz)?$", re.IGNORECASE)
 
 
@@ -106,11 +107,12 @@ def read_npz(path: Path, limit: int, label: str | None = None) -> RawData:
         or directory)
     """
     with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        members = {
-            member.filename.removesuffix(".npy"): member
-            for member in archive.infolist()
-            if member.filename.endswith(".npy")
-        }
+        listed = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+        members = {member.filename.removesuffix(".npy"): member for member in listed}
+        if len(members) < len(listed):
+            counts = Counter(member.filename.removesuffix(".npy") for member in listed)
+            twice = printable(counts.most_common(1)[0][0])
+            raise SeparatrixError(f"{printable(path)} holds two arrays called `{twice}`")
         pairs = _pairs(path, list(members), label)
         wanted = [members[name] for pair in pairs for name in pair]
         check_size(path, sum(member.file_size for member in wanted), limit)
@@ -125,11 +127,17 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     if member.compress_type not in COMPRESSIONS:
         raise ValueError("it is packed in a way that NumPy does not write")
     with archive.open(member) as stream:
-        raw = decoders.read_bounded(stream, member.file_size)
-    inside = io.BytesIO(raw)
-    shape, fortran, dtype = _header(inside)
-    _check_length(shape, dtype, len(raw) - inside.tell())
-    flat = np.frombuffer(raw, dtype, math.prod(shape), inside.tell())
+        shape, fortran, dtype = _header(stream)
+        _check_length(shape, dtype, member.file_size - stream.tell())
+        # Straight into the array, so that its bytes are in memory once.
+        flat = np.empty(math.prod(shape), dtype)
+        view, at = flat.view(np.uint8), 0
+        while at < len(view):
+            piece = stream.read(min(PIECE, len(view) - at))
+            if not piece:
+                raise EOFError(f"it ends after {at} of {len(view)} bytes")
+            view[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+            at += len(piece)
     if dtype.kind == "U":
         _valid_text(flat)
     return flat.reshape(shape, order="F" if fortran else "C")

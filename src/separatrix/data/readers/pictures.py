@@ -20,6 +20,8 @@ from separatrix.notes import Note
 ENDINGS = (".png", ".jpg", ".jpeg")
 SPLITS = ("train", "training", "test", "testing", "val", "valid", "validation")
 MOST_PIXELS = 1 << 26  # of one picture: more is a mistake or an attack
+ORIENTATION = 0x0112  # the EXIF tag of how a camera was held
+CLEAR, TURNED = " transparent", " turned"  # after a picture's mode
 GREY = ("1", "L", "LA", "I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 
 
@@ -50,20 +52,31 @@ def find_pictures(folder: Path) -> PictureFolder:
             links += place.is_symlink()
             others += [] if place.is_symlink() else [place.name]
             continue
-        for parent, folders, files in os.walk(place.path, followlinks=False):
+        for parent, folders, files in os.walk(place.path, onerror=_unreadable):
             links += sum(os.path.islink(os.path.join(parent, name)) for name in folders)
             folders.sort()
             for name in sorted(files):
                 if name.startswith("."):
                     continue
                 file = Path(parent, name)
-                if file.suffix.lower() in ENDINGS and file.is_file():
+                if file.is_symlink() and not _is_inside(file, folder):
+                    links += 1
+                elif file.suffix.lower() in ENDINGS and file.is_file():
                     classes.setdefault(encodable(place.name), []).append(file)
                 else:
                     others.append(name)
     return PictureFolder(
         {name: tuple(files) for name, files in classes.items()}, tuple(others), links
     )
+
+
+def _unreadable(error: OSError) -> None:
+    raise error
+
+
+def _is_inside(file: Path, folder: Path) -> bool:
+    """Whether a link leads to a file of the same folder."""
+    return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder))
 
 
 def _visible(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -89,7 +102,7 @@ def read_pictures(folder: Path, limit: int) -> RawData:
         )
     about = [_header(file) for _, file in files]
     width, height = min(size[0] for size, _ in about), min(size[1] for size, _ in about)
-    colour = any(mode not in GREY for _, mode in about)
+    colour = any(mode.split(" ")[0] not in GREY for _, mode in about)
     check_size(folder, len(files) * height * width * (3 if colour else 1), limit)
     inputs = np.empty((len(files), height, width, 3 if colour else 1), np.uint8)
     for row, (_, file) in enumerate(files):
@@ -128,9 +141,14 @@ def _notes(
         yield Note(
             "links-left-out",
             "warning",
-            f"{contents.links} links to folders or loose links were not followed",
+            f"{contents.links} links to folders, out of the folder or to nothing were not followed",
         )
-    if any("A" in mode or mode == "PA" for _, mode in about):
+    if turned := sum(mode.endswith(TURNED) for _, mode in about):
+        words = f"{turned} pictures say that they are to be rotated (EXIF)"
+        yield Note(
+            "rotation", "warning", f"{words}, which was not done; rotate the files if needed"
+        )
+    if any("A" in mode or CLEAR in mode for _, mode in about):
         yield Note("transparency", "info", "some pictures have transparency, which was ignored")
 
 
@@ -152,7 +170,12 @@ def _open(file: Path) -> Any:
 
 def _header(file: Path) -> tuple[tuple[int, int], str]:
     with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:
-        return picture.size, picture.mode
+        mode = picture.mode
+        if "transparency" in picture.info:
+            mode += CLEAR
+        if picture.getexif().get(ORIENTATION, 1) not in (0, 1):
+            mode += TURNED
+        return picture.size, mode
 
 
 def _pixels(

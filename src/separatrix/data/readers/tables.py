@@ -1,5 +1,6 @@
 """Tables in CSV and Parquet files: one column of labels, all others numbers."""
 
+import codecs
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ GROUP_WORDS = (
     *("fold", "site", "device", "animal", "speaker", "recording", "trial", "batch", "cohort"),
 )
 DELIMITERS = (",", ";", "\t")
+COLUMN_BYTES = 10_000  # memory that pyarrow takes for a column of a CSV file, however short
+PIECE = 1 << 20  # bytes of text that are checked at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,12 @@ def read_csv(path: Path, limit: int, label: str | Columns | None = None) -> RawD
         raw = decoders.inflate(raw, limit)
     first = _first_line(path, raw)
     delimiter = max(DELIMITERS, key=first.count)
+    # What pyarrow needs beside the text: a builder per column, and eight bytes per cell.
+    cells = raw.count(delimiter.encode()) + raw.count(b"\n") + 1
+    columns_bytes = (first.count(delimiter) + 1) * COLUMN_BYTES
+    check_size(path, 2 * len(raw) + 8 * cells + columns_bytes, limit)
     bare = all(_number(cell) for cell in first.split(delimiter))
+    notes = _numeric_header(first.split(delimiter)) if bare else []
     with decoding(path, "a CSV file"):
         # One block, because pyarrow infers types from the first block: a later "1.5" in a column of
         # whole numbers would be an error.
@@ -70,18 +78,39 @@ def read_csv(path: Path, limit: int, label: str | Columns | None = None) -> RawD
             else list(table.column_names)
         )
         columns = [table.column(i) for i in range(table.num_columns)]
-    return split_columns(path, names, columns, label, limit)
+    out = split_columns(path, names, columns, label, limit)
+    return dataclasses.replace(out, notes=(*notes, *out.notes))
+
+
+def _numeric_header(cells: list[str]) -> list[Note]:
+    """A note on a first line 0, 1, 2, … or 1, 2, 3, …, which is read as a row like all others."""
+    numbers = [float(cell.strip().strip('"')) for cell in cells]
+    if len(cells) > 2 and numbers in (
+        [float(n) for n in range(len(cells))],
+        [float(n + 1) for n in range(len(cells))],
+    ):
+        words = "the first line holds the numbers of the columns and was read as a row"
+        return [Note("numeric-header", "warning", f"{words}; remove it if it is a header")]
+    return []
 
 
 def _first_line(path: Path, raw: bytes) -> str:
+    """The first line that is not empty; all lines must be UTF-8."""
+    decoder, start = codecs.getincrementaldecoder("utf-8")(), 0
     try:
-        text = raw.decode("utf-8-sig")
+        # In pieces, so that the text is not in memory twice.
+        for start in range(0, len(raw), PIECE):
+            decoder.decode(raw[start : start + PIECE], final=start + PIECE >= len(raw))
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = raw.count(b"\n", 0, start + error.start) + 1
         raise SeparatrixError(
             f"{printable(path)} is not UTF-8 text (line {line}); save it as UTF-8"
         ) from None
-    return text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    begin = len(raw) - len(raw.removeprefix(codecs.BOM_UTF8))
+    while raw[begin : begin + 1] in (b"\r", b"\n"):
+        begin += 1
+    end = raw.find(b"\n", begin)
+    return raw[begin : end if end >= 0 else len(raw)].decode("utf-8").rstrip("\r")
 
 
 def _number(cell: str) -> bool:
@@ -109,11 +138,17 @@ def read_parquet(path: Path, limit: int, label: str | Columns | None = None) -> 
             f"{printable(path)} cannot be read as a Parquet file (it does not begin like one)"
         )
     with decoding(path, "a Parquet file"):
-        file = parquet.ParquetFile(pyarrow.BufferReader(raw))
+        # Text stays encoded: a word that a million rows share is in memory once.
+        schema = parquet.ParquetFile(pyarrow.BufferReader(raw)).schema
+        columns = [schema.column(i) for i in range(len(schema))]
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        file = parquet.ParquetFile(pyarrow.BufferReader(raw), read_dictionary=texts)
         about = file.metadata
         check_size(path, about.num_rows * max(1, about.num_columns) * 8, limit)
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
         check_size(path, sum(max(0, group.total_byte_size) for group in groups), limit)
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        check_size(path, 8 * sum(max(0, chunk.num_values) for chunk in chunks), limit)
         table = file.read()
         table.validate(full=True)
         names, columns = (
@@ -143,6 +178,13 @@ def split_columns(
         dropped.append(index)
         words = f"column `{printable(names[index])}` counts the rows and was left out"
         notes.append(Note("index-column", "info", words))
+    for i, name in enumerate(names):
+        usual = name.strip().lower() in LABEL_COLUMNS[:-1]
+        if usual and i != at and i not in dropped and i not in wanted.values():
+            words = f"column `{printable(name)}` is an input, and its name is one of labels"
+            notes.append(
+                Note("perhaps-label", "warning", f"{words}; drop it if it gives them away")
+            )
     inputs_at = [i for i in range(len(names)) if i not in {at, *dropped, *wanted.values()}]
     if not inputs_at:
         raise SeparatrixError(
@@ -160,19 +202,36 @@ def split_columns(
     notes += [note for i, each in zip(inputs_at, read) for note in _looks_like(names[i], each)]
     return RawData(
         inputs,
-        _labels(path, names[at], columns[at]),
+        _labels(path, names[at], columns[at], limit),
         columns=tuple(names[i] for i in inputs_at),
         notes=tuple(notes[:6]),
-        groups=_words(path, columns[wanted[use.group]]) if use.group else None,
-        tested=_words(path, columns[wanted[use.split]]) if use.split else None,
+        groups=_words(path, columns[wanted[use.group]], limit) if use.group else None,
+        tested=_words(path, columns[wanted[use.split]], limit) if use.split else None,
         label=names[at],
         dropped=tuple(names[i] for i in dropped),
     )
 
 
-def _words(path: Path, column: Any) -> np.ndarray:
+def _words(path: Path, column: Any, limit: int) -> np.ndarray:
     with decoding(path, "a table"):
-        return np.array([str(each) for each in column.to_pylist()], np.str_)
+        words = [str(each) for each in _unpacked(column)]
+        longest = max((len(word) for word in words), default=0)
+        check_size(path, 4 * longest * len(words), limit)
+        return np.array(words, np.str_)
+
+
+def _unpacked(column: Any) -> Any:
+    """The values of a column; equal texts of an encoded column are one object."""
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.to_pylist()
+    out: list[Any] = []
+    for chunk in column.chunks:
+        words = chunk.dictionary.to_pylist()
+        codes = chunk.indices.to_pylist()
+        out += [None if code is None else words[code] for code in codes]
+    return out
 
 
 def _looks_like(name: str, values: np.ndarray) -> list[Note]:
@@ -220,10 +279,18 @@ def _label_at(path: Path, names: list[str], label: str | None, taken: set[int]) 
                 "something else"
             )
         return found
-    for usual in LABEL_COLUMNS:
-        named = [i for i, name in enumerate(names) if name.strip().lower() == usual]
-        if len(named) == 1 and named[0] not in taken:
-            return named[0]
+    lower = [name.strip().lower() for name in names]
+    # Beside an x, a y is a coordinate.
+    usual = [word for word in LABEL_COLUMNS if word != "y" or "x" not in lower]
+    named = [i for word in usual for i, name in enumerate(lower) if name == word and i not in taken]
+    if len(named) > 1:
+        both = " and ".join(f"`{printable(names[i])}`" for i in named[:3])
+        raise SeparatrixError(
+            f"{printable(path)} has several columns that may be the labels, {both}: say which "
+            "(--label, label=) and drop the others, or a network learns the labels from them"
+        )
+    if named:
+        return named[0]
     left = [i for i in range(len(names)) if i not in taken]
     if not left:
         raise SeparatrixError(f"{printable(path)} has no column left for labels")
@@ -260,6 +327,10 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
     import pyarrow
 
     kind = column.type
+    if pyarrow.types.is_dictionary(kind) and len(column):
+        first = next((c.dictionary[i.as_py()] for c in column.chunks for i in c.indices[:1]), None)
+        if first is not None and pyarrow.types.is_string(kind.value_type):
+            column, kind = pyarrow.chunked_array([[first.as_py()]]), kind.value_type
     numeric = (
         pyarrow.types.is_integer(kind)
         or pyarrow.types.is_floating(kind)
@@ -285,17 +356,25 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
         ).to_numpy()
 
 
-def _labels(path: Path, name: str, column: Any) -> np.ndarray:
+def _text_labels(path: Path, words: list[str], limit: int) -> np.ndarray:
+    """Labels that are words, if an array of them has room."""
+    check_size(path, 4 * max(map(len, words)) * len(words), limit)
+    return np.array(words, np.object_)
+
+
+def _labels(path: Path, name: str, column: Any, limit: int) -> np.ndarray:
     import pyarrow
 
     _missing(path, name, column)
     with decoding(path, f"a table (labels `{printable(name)}`)"):
         kind = column.type
         if pyarrow.types.is_dictionary(kind):
+            if pyarrow.types.is_string(kind.value_type):
+                return _text_labels(path, _unpacked(column), limit)
             column = column.cast(kind.value_type)
             kind = column.type
         if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-            return np.array(column.to_pylist(), np.object_)
+            return _text_labels(path, column.to_pylist(), limit)
         if pyarrow.types.is_decimal(kind):
             column = column.cast(pyarrow.float64())
         elif not (
