@@ -60,7 +60,7 @@ def test_the_answer_gives_samples_beside_floors():
     k, d = 6, 6  # the middle cell
     floors = [S.floor(network, "root", k, d) for network in ("CNN", "LCN", "FCN")]
     # The same planted threshold for all three, near 20·k·d
-    m = f"{SEARCHES[key_of(f.middle_cells(S)[0])].threshold.estimate:.3g}"
+    m = f"{SEARCHES[key_of(f.middle_cells(S)[0])].threshold.estimate:.0f}"
     words = f.answer(S, SEARCHES)
     assert words == (
         f"At k = {k}, d = {d}, σ = 1/√k, tuned descent needs {m} samples on the CNN (floor "

@@ -59,7 +59,10 @@ def efficiency_table(s: SignalSettings, searches: Searches, estimators: Threshol
                     (network, name, regime, len(ratios), *(float(f"{n:.3g}") for n in numbers))
                 )
     columns = ("network", "algorithm", "noise", "cells", "smallest", "median", "largest")
-    title = "Samples over the floor's (1 cannot be passed by an equivariant algorithm)"
+    title = (
+        "Samples over the floor's (the floor is about the mean alignment, m* about half of the "
+        "trials: where samples are few, a ratio can be below 1)"
+    )
     return TableData("efficiency", title, columns, tuple(rows))
 
 

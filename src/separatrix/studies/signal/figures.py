@@ -103,14 +103,15 @@ def headline_figures(
                 Figure(
                     f"samples-{letter}-{regime}",
                     f"Samples needed against {letter} ({other}, {_noise(s, regime)})",
-                    Axis(letter, log=True),
+                    Axis("patches k" if letter == "k" else "dimension d", log=True),
                     Axis("samples m*", log=True),
                     tuple(series),
                     f"Points: samples at which half of the trials reach patch alignment "
                     f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
                     "the constant that covers every measured cell of its network inside the "
-                    "noise condition. Dotted: a search that ended at a bound of m*. Thin: the "
-                    "floor, which no equivariant learner can pass.",
+                    "noise condition. Dotted or a dash: only a bound of m* is known. Thin: the floor, "
+                    "below which no equivariant learner has a mean alignment of "
+                    f"{s.alignment:g}.",
                     headline=not figures,
                 )
             )
@@ -205,12 +206,16 @@ def answer(s: SignalSettings, searches: Searches) -> str:
 def _count(threshold: Threshold) -> str:
     match threshold.censoring:
         case "none":
-            return f"{threshold.estimate:.3g}"
+            return _whole(threshold.estimate)
         case "left":
-            return f"at most {threshold.high:.3g}"
+            return f"at most {_whole(threshold.high)}"
         case "right":
-            return f"at least {threshold.low:.3g}"
+            return f"at least {_whole(threshold.low)}"
     return "an unknown number"
+
+
+def _whole(samples: float) -> str:
+    return f"{samples:,.0f}" if samples >= 10 else f"{samples:.2g}"
 
 
 def efficiency_maps(s: SignalSettings, searches: Searches) -> tuple[Heatmap, ...]:
@@ -254,8 +259,9 @@ def _efficiency_map(
         tuple(values),
         tuple(texts),
         tuple(hatched),
-        "The floor's samples over those that tuned descent needs; 1 cannot be passed. Hatched: "
-        "only a bound is known.",
+        "The floor's samples over those that tuned descent needs. The floor is about the mean "
+        "alignment and m* about half of the trials, so cells of few samples can exceed 1 a little. "
+        "Hatched: only a bound is known.",
     )
 
 
