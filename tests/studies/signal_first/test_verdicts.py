@@ -8,10 +8,14 @@ from separatrix.studies.signal_first.settings import SignalFirstSettings
 SPREAD = (0.0, 0.03, -0.02, 0.01, -0.03, 0.02, 0.015, -0.015)
 
 
-def rows(level, seeds=range(8), wide=1.0):
+def rows(level, seeds=range(8), wide=1.0, train_risk=0.0):
     """Rows around a level; what a seed has in common is the same in all networks."""
     return [
-        {"seed": seed, "patch_alignment": level + wide * SPREAD[seed % 8] + 0.05 * (seed % 3)}
+        {
+            "seed": seed,
+            "patch_alignment": level + wide * SPREAD[seed % 8] + 0.05 * (seed % 3),
+            "train_risk": train_risk,
+        }
         for seed in seeds
     ]
 
@@ -47,6 +51,15 @@ def test_what_was_not_run_is_not_measured():
         "ours.first.locality-aligns",
     ):
         assert found[name] == "not measured"
+
+
+def test_a_network_that_did_not_train_is_not_measured():
+    good = {"CNN": rows(0.9), "LCN": rows(0.8, wide=1.5), "FCN": rows(0.1, train_risk=0.3)}
+    findings = {one.claim.id: one for one in c.judge_all(SignalFirstSettings(), good)}
+    for name in ("ours.first.fcn-aligned", "ours.first.locality-aligns"):
+        assert findings[name].verdict == "not measured"
+        assert "the FCN did not train" in findings[name].reason
+    assert findings["ours.first.sharing-aligns"].verdict == "supported"
 
 
 def test_differences_are_paired_by_seed():

@@ -96,15 +96,17 @@ def result_figures(rows: dict[str, list[Row]], baselines: dict[str, float]) -> t
     )
 
 
-def answer(rows: dict[str, list[Row]]) -> str:
+def answer(rows: dict[str, list[Row]], failed: tuple[str, ...]) -> str:
     """The alignments in one sentence; empty where nothing was measured.
 
-    >>> answer({"CNN": [{"patch_alignment": 0.9}, {"patch_alignment": 1.0}]})
+    >>> answer({"CNN": [{"patch_alignment": 0.9}, {"patch_alignment": 1.0}]}, ())
     'From the same samples the mean patch alignment is 0.95 for the CNN.'
     """
     if not rows:
         return ""
     means = [
-        f"{np.mean(values(trials, QUANTITY)):.2f} for the {name}" for name, trials in rows.items()
+        f"{np.mean(values(trials, QUANTITY)):.2f} for the {name}"
+        + (", which did not train" if name in failed else "")
+        for name, trials in rows.items()
     ]
-    return f"From the same samples the mean patch alignment is {', '.join(means)}."
+    return f"From the same samples the mean patch alignment is {'; '.join(means)}."

@@ -34,12 +34,12 @@ class SignalFirst(Study[SignalFirstSettings]):
             c.judge_all(settings, rows),
             f.result_figures(rows, baselines),
             (f.result_table(rows, baselines),),
-            first_notes(baselines),
-            answer=f.answer(rows),
+            first_notes(baselines, c.untrained(settings, rows)),
+            answer=f.answer(rows, tuple(c.untrained(settings, rows))),
         )
 
 
-def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
+def first_notes(baselines: dict[str, float], failed: dict[str, str]) -> tuple[Note, ...]:
     """What a reader must know besides the numbers."""
     notes = [
         Note(
@@ -59,4 +59,5 @@ def first_notes(baselines: dict[str, float]) -> tuple[Note, ...]:
                 "risk hardly tells the networks apart here, alignment does.",
             )
         )
+    notes += [Note("not-trained", "warning", f"{reason}.") for reason in failed.values()]
     return tuple(notes)

@@ -9,7 +9,7 @@ from separatrix.studies.study import seeds_from
 from separatrix.tasks import SignalTask
 from separatrix.theory.signal import true_signal_risk
 
-PROBES = ("risk", "patch_alignment", "drift", "signal_gradient")
+PROBES = ("risk", "train_risk", "patch_alignment", "drift", "signal_gradient")
 
 
 def task_of(s: SignalFirstSettings) -> SignalTask:

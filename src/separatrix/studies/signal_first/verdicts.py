@@ -9,6 +9,7 @@ from separatrix.studies.kinds import Comparison
 from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal_first.settings import SignalFirstSettings
 from separatrix.studies.signal_first.trials import values
+from separatrix.theory.signal import best_linear_risk
 
 ALIGNED = 0.25  # below this alignment the paper's summary calls a run failed
 QUANTITY = "patch_alignment"
@@ -69,27 +70,55 @@ def outside_of(s: SignalFirstSettings) -> str:
     return "" if s.noise <= edge else f"σ = {s.noise:g} exceeds 1/√k = {edge:.3g}"
 
 
+def untrained(s: SignalFirstSettings, rows: dict[str, list[Row]]) -> dict[str, str]:
+    """Networks whose mean training risk is no better than the best linear rule's, with the reason.
+
+    Such a network is a failed recipe: its alignment says nothing of what the samples allow.
+
+    >>> untrained(SignalFirstSettings(), {"FCN": [{"train_risk": 0.4}, {"train_risk": 0.3}]})["FCN"]
+    'the FCN did not train (training risk 0.35, best linear rule 0.00078): it needs another recipe'
+    """
+    limit = best_linear_risk(s.patches, s.noise)
+    risks = {name: float(np.mean(values(trials, "train_risk"))) for name, trials in rows.items()}
+    return {
+        name: f"the {name} did not train (training risk {risk:.2g}, best linear rule {limit:.2g}): "
+        "it needs another recipe"
+        for name, risk in risks.items()
+        if risk >= limit
+    }
+
+
 def judge_all(s: SignalFirstSettings, rows: dict[str, list[Row]]) -> tuple[Finding, ...]:
     """The findings of the experiment, in the order of its claims."""
-    outside = outside_of(s)
+    outside, failed = outside_of(s), untrained(s, rows)
+    known = {name: trials for name, trials in rows.items() if name not in failed}
     return (
-        *(judge_aligned(name, rows.get(name, []), outside) for name in NETWORKS),
-        *(judge_ahead(pair, rows, outside) for pair in PAIRS),
+        *(judge_aligned(name, known, outside, failed.get(name, FEW)) for name in NETWORKS),
+        *(
+            judge_ahead(pair, known, outside, "; ".join(failed[n] for n in pair if n in failed))
+            for pair in PAIRS
+        ),
     )
 
 
-def judge_aligned(name: str, rows: list[Row], outside: str) -> Finding:
-    """A network's mean patch alignment against the level of failed runs.
+def judge_aligned(
+    name: str, rows: dict[str, list[Row]], outside: str, missing: str = FEW
+) -> Finding:
+    """A network's mean patch alignment against the level of failed runs; `missing` says why there
+    may be none.
 
-    >>> judge_aligned("CNN", [], "").verdict
+    >>> judge_aligned("CNN", {}, "").verdict
     'not measured'
     """
-    enough = len(rows) >= 2
-    evidence = {"": MeanOf(tuple(values(rows, QUANTITY)))} if enough else {}
-    return judge(CLAIM_ALIGNED[name], evidence, outside, reason="" if enough else FEW)
+    trials = rows.get(name, [])
+    enough = len(trials) >= 2
+    evidence = {"": MeanOf(tuple(values(trials, QUANTITY)))} if enough else {}
+    return judge(CLAIM_ALIGNED[name], evidence, outside, reason="" if enough else missing)
 
 
-def judge_ahead(pair: tuple[str, str], rows: dict[str, list[Row]], outside: str) -> Finding:
+def judge_ahead(
+    pair: tuple[str, str], rows: dict[str, list[Row]], outside: str, missing: str = ""
+) -> Finding:
     """The paired difference of two networks' alignments.
 
     >>> judge_ahead(("CNN", "LCN"), {}, "").verdict
@@ -98,7 +127,7 @@ def judge_ahead(pair: tuple[str, str], rows: dict[str, list[Row]], outside: str)
     better, worse = (rows.get(name, []) for name in pair)
     gap = paired_difference(better, worse, QUANTITY)
     evidence = {} if gap is None else {"": gap}
-    return judge(PAIRS[pair], evidence, outside, reason=FEW if gap is None else "")
+    return judge(PAIRS[pair], evidence, outside, reason=(missing or FEW) if gap is None else "")
 
 
 def paired_difference(first: list[Row], second: list[Row], column: str) -> PairedDifference | None:
