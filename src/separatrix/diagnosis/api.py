@@ -132,10 +132,17 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
     choose_networks(bench)
     done, wanted, judged = 0, s.first, None
     while {*WINDOWED, "full"} <= set(bench.chosen) and done < wanted:
-        before = bench.left
-        compare(bench, range(done, wanted))
-        per_split = (before - bench.left) / (wanted - done)
-        done, judged = wanted, judge(bench)
+        before, first = bench.left, done
+        # A GPU takes all splits of a round at once; a CPU a few at a time, so that the splits that
+        # the budget allows are whole.
+        step = wanted - done if bench.lab.device.batched else 2
+        while done < wanted and (done == first or bench.left > 0):
+            compare(bench, range(done, min(done + step, wanted)))
+            done = min(done + step, wanted)
+        per_split = (before - bench.left) / (done - first)
+        judged = judge(bench)
+        if done < wanted:
+            break
         # A round that does not fit into the budget would not be finished.
         if judged.verdict in OPEN and bench.left > s.more * per_split:
             wanted = min(wanted + s.more, s.splits)

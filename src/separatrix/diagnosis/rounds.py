@@ -17,6 +17,7 @@ from separatrix.diagnosis.data_splits import Splitting, array_data, sizes_of
 from separatrix.diagnosis.gains import Gain, common_share, gain_of
 from separatrix.diagnosis.metrics import constant_score, metric_for, row_scores
 from separatrix.diagnosis.networks import (
+    DEEP_SIDE,
     Candidate,
     Windows,
     first_candidates,
@@ -220,6 +221,7 @@ def choose_networks(bench: Bench) -> None:
     connectivity with every readout and rate, on two.
     """
     top, groups = bench.sizes.top, windows_of(bench.data.shape, bench.settings.field)
+    axes = len(bench.data.shape) - 1
     first = [
         (candidate, group)
         for group in groups
@@ -227,17 +229,19 @@ def choose_networks(bench: Bench) -> None:
         for candidate in first_candidates(group, connectivity, bench.data.shape)
     ]
     merits = _merits(bench, first, PILOT[:1], top)
+    # Trainings on large images are long: there the best windows are refined on one split.
+    splits = PILOT[:1] if axes == 2 and min(bench.data.shape[:-1]) >= DEEP_SIDE else PILOT
     second: list[tuple[Candidate, Windows | None]] = [(each, None) for each in full_candidates()]
     for connectivity in WINDOWED:
         ranked = sorted(
             (pair for pair in merits if pair[0].connectivity == connectivity),
             key=lambda pair: -merits[pair],
         )
-        places = list(dict.fromkeys((c.side, c.stride, c.depth) for c, _ in ranked))[:2]
+        places = list(dict.fromkeys((c.side, c.stride, c.depth) for c, _ in ranked))[: len(splits)]
         for place in places:
             best, group = next(p for p in ranked if (p[0].side, p[0].stride, p[0].depth) == place)
             second += [(candidate, group) for candidate in refined(best)]
-    merits |= _merits(bench, second, PILOT, top)
+    merits |= _merits(bench, second, splits, top)
     bench.tried = [(candidate, merit) for (candidate, _), merit in merits.items()]
     for connectivity in (*WINDOWED, "full"):
         mine = [pair for pair in second if pair[0].connectivity == connectivity and pair in merits]

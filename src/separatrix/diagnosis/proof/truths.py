@@ -163,10 +163,10 @@ def leaking(rng: np.random.Generator, rows: int = 3000, length: int = 64) -> Cas
     """
     subject = rng.integers(0, 30, rows)
     y = np.where(rng.random(rows) < 0.8, subject % 2, 1 - subject % 2)
-    x = 0.5 * rng.normal(size=(30, length))[subject] + 0.2 * rng.normal(size=(rows, length))
+    x = 0.5 * rng.normal(size=(30, length))[subject] + 0.6 * rng.normal(size=(rows, length))
     shapes = np.stack([np.ones(8), np.tile([1.0, -1.0], 4)])
     place = rng.integers(0, length - 8, rows)
-    x[np.arange(rows)[:, None], place[:, None] + np.arange(8)] += 1.2 * shapes[y]
+    x[np.arange(rows)[:, None], place[:, None] + np.arange(8)] += 1.0 * shapes[y]
     return Case(x, y, groups=subject)
 
 
