@@ -297,7 +297,64 @@ def decisions(_: str | None = None) -> str:
     )
 
 
+def findings(_: str | None = None) -> str:
+    """Every claim by paper: the kept verdict, the first number, where, and the evidence's age."""
+    from separatrix.report import kept_evidence
+    from separatrix.studies import PAPERS, STUDIES
+
+    out = []
+    for paper, title in PAPERS.items():
+        rows = []
+        for study in STUDIES.values():
+            for claim in (claim for claim in study.claims if claim.paper == paper):
+                rule = (
+                    {"kind": claim.kind.name, "formula": claim.kind.formula()} if claim.kind else {}
+                )
+                kept = kept_evidence().of({"id": claim.id, "statement": claim.statement} | rule)
+                told = (
+                    (NOT_YET, "", "")
+                    if kept is None
+                    else (
+                        f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>'
+                        if kept.current
+                        else kept.words,
+                        plain(kept.effect),
+                        f"{kept.day}, `{kept.commit}`",
+                    )
+                )
+                where = f"[{plain(claim.citation)}](papers/{paper}.md#{claim.id})"
+                rows.append("| " + " | ".join((where, plain(claim.statement), *told)) + " |")
+        if rows and (ROOT / "docs" / "papers" / f"{paper}.md").exists():
+            head = "| where | sentence | verdict | measured | evidence |"
+            out += [f"## {plain(title)}", "\n".join([head, "|---|---|---|---|---|", *rows])]
+    return "\n\n".join(out)
+
+
+def notebook(_: str | None = None) -> str:
+    """Links to the notebook's entries by their titles, the newest day first."""
+    files = sorted((ROOT / "docs" / "notebook").glob("2*.md"), reverse=True)
+    titles = {
+        file: file.read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ") for file in files
+    }
+    return "\n".join(
+        f"- {file.name[:10]}: [{title}]({file.name})" for file, title in titles.items()
+    )
+
+
+def proof(_: str | None = None) -> str:
+    """The table of the diagnosis' proof, from the kept lines."""
+    from separatrix.diagnosis.proof.lines import read_lines, table_of
+
+    file = EVIDENCE / "diagnose-proof.jsonl"
+    if not file.exists():
+        return "The lines of this version of the method are not in `evidence/` yet."
+    return table_of(read_lines(file))
+
+
 PARTS: dict[str, Callable[[Any], str]] = {
+    "proof": proof,
+    "findings": findings,
+    "notebook": notebook,
     "claims": claims,
     "papers": papers,
     "benchmarks": benchmarks,

@@ -9,6 +9,7 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"
 SAYS = {  # something that only a run which got to its end prints
     "equivariance_audit": r"adam +orthogonal +median gap .*: not equivariant",
     "exact_gradient": r"enumerated 0\.\d+, by the identity 0\.\d+",
+    "own_claim": r"the linear rule with 2000 samples reaches the goal",
     "own_task": r"'bayes': 0\.0",
     "quickstart": r"'linear': 0\.\d+",
     "threshold_search": r"LCN over CNN: (\d|at least)",
