@@ -26,6 +26,8 @@ def fill(markdown: str) -> str:
 
     def part(marker: re.Match[str]) -> str:
         name, argument = marker.groups()
+        if f"<!-- /{name} -->" in markdown:  # a pair of marks that some program fills in the file
+            return marker.group()
         if name not in PARTS:
             raise ValueError(
                 f"there is no part `{name}` to fill in; known: {', '.join(sorted(PARTS))}"
@@ -341,18 +343,7 @@ def notebook(_: str | None = None) -> str:
     )
 
 
-def proof(_: str | None = None) -> str:
-    """The table of the diagnosis' proof, from the kept lines."""
-    from separatrix.diagnosis.proof.lines import read_lines, table_of
-
-    file = EVIDENCE / "diagnose-proof.jsonl"
-    if not file.exists():
-        return "The lines of this version of the method are not in `evidence/` yet."
-    return table_of(read_lines(file))
-
-
 PARTS: dict[str, Callable[[Any], str]] = {
-    "proof": proof,
     "findings": findings,
     "notebook": notebook,
     "claims": claims,
