@@ -59,7 +59,8 @@ if TYPE_CHECKING:
         spectral_density,
         top_eigenvalues,
     )
-    from separatrix.report import Explanation, NetworkComparison, compare, explain
+    from separatrix.report import Explanation, NetworkComparison, explain
+    from separatrix.report.own_claim import compare
     from separatrix.spec import Spec, choice, size, static, value
     from separatrix.tasks import (
         ConeTask,
@@ -100,7 +101,8 @@ _HOMES = {
         "embed",
     ],
     "notes": ["Note"],
-    "report": ["Explanation", "NetworkComparison", "compare", "explain"],
+    "report": ["Explanation", "NetworkComparison", "explain"],
+    "report.own_claim": ["compare"],
     "probes": [
         "PROBES",
         "Moment",

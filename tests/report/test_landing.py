@@ -45,7 +45,8 @@ def test_the_answer_of_a_study_is_the_sentence_and_its_marked_figure_the_headlin
 
 def test_claims_that_were_not_measured_are_not_among_the_groups(tmp_path):
     docs = documents()
-    docs["claims"][0] |= {"verdict": "not measured", "conditions_met": None, "evidence": []}
+    for finding in (docs["claims"][0], docs["outcome"]["findings"][0]):
+        finding |= {"verdict": "not measured", "conditions_met": None, "evidence": []}
     report = compose(read_run(write(tmp_path, docs)), kept("supported"))
     assert groups_of(report) == ()
 

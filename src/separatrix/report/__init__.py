@@ -6,7 +6,7 @@ from separatrix.report.figure.draw import draw, save
 from separatrix.report.kept import kept_evidence, with_kept
 from separatrix.report.live import Watcher
 from separatrix.report.numbers import interval, number
-from separatrix.report.own_claim import NetworkComparison, compare, sampled_baselines
+from separatrix.report.own_claim import NetworkComparison, sampled_baselines
 from separatrix.report.terminal import matters, owner_lines, summary_rows
 from separatrix.report.write import write_evidence, write_figures, write_report
 
@@ -15,7 +15,6 @@ __all__ = [
     "NetworkComparison",
     "RunComparison",
     "Watcher",
-    "compare",
     "compare_runs",
     "draw",
     "explain",
