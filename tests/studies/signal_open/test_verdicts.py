@@ -37,6 +37,7 @@ def test_nothing_run_is_not_measured():
     assert "fixed place" in findings["lahoti.break.fixed"].reason
     assert "different dimension" in findings["lahoti.break.dimensions"].reason
     assert "--scale laptop" in findings["ours.open.sign"].reason
+    assert "fewer than two numbers" in findings["ours.algorithms.growth"].reason
 
 
 def test_the_order_is_supported_refuted_undecided_or_not_measured():

@@ -115,7 +115,7 @@ GROWTH = Claim(
     Trend("samples, gradient descent over ℓ1", "k", "rising", 1.0),
 )
 CLAIMS = (SEVERAL, INTERACTION, FIXED, DIMENSIONS, *OPEN.values(), *ALGORITHMS.values(), GROWTH)
-ABSENT = "the variant is not measured at this scale: `--scale laptop` has it"
+ABSENT = "this scale does not contain it: `--scale laptop` does"
 
 Known = Mapping[OpenCell, Threshold]
 
@@ -290,10 +290,7 @@ def judge_growth(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Findi
     steps = {f"k = {a} to {b}": QuotientOf(gaps[b], gaps[a]) for a, b in itertools.pairwise(gaps)}
     reason = ""
     if not steps:
-        cells = [cell for cell in failed if cell.network in ("FCN", "FCN with ℓ1")]
-        reason = (
-            _why(cells, "plain", ("FCN", "FCN with ℓ1"))
-            if cells
-            else "fewer than two numbers of patches at this scale: `--scale laptop` has three"
-        )
+        reason = _why(failed, "plain", ("FCN", "FCN with ℓ1"))
+        if reason == ABSENT:
+            reason = "fewer than two numbers of patches at this scale: `--scale laptop` has three"
     return judge(GROWTH, steps, s.outside(list(gaps)), reason)
