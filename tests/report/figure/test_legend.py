@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sample_run import figures
 
 from separatrix.report.figure.draw import drawing_of
-from separatrix.report.figure.legend import entries_of, spread
+from separatrix.report.figure.legend import entries_of, legend_handles, spread
+from separatrix.report.figure.style import Look
 from separatrix.studies import Series
 
 
@@ -79,3 +80,10 @@ def test_the_page_s_drawing_has_no_legend_and_the_file_has_one():
     assert ">CNN law<" in drawing.alone
     tops = [float(text.split()[1]) for text in re.findall(r'viewBox="([^"]+)"', drawing.inline)[:1]]
     assert tops[0] > 10, "nor the room that the legend took"
+
+
+def test_bounds_beside_measured_points_are_named_in_files():
+    series = (Series("CNN", (1,), (2.0,)), Series("CNN", (2,), (3.0,), role="bound"))
+    looks = {("CNN", role): Look("#808080", "") for role in ("measured", "bound")}
+    handles = legend_handles(series, looks, baselines=False)
+    assert [handle.get_label() for handle in handles] == ["CNN", "CNN (bound)"]

@@ -129,10 +129,13 @@ def legend_handles(
     []
     """
     handles: dict[tuple[str, str], Line2D] = {}
+    measured = {one.label for one in series if one.role == "measured"}
     for one in sorted(series, key=lambda one: _FILE_ORDER[one.role]):
         if one.role != "baseline" or baselines:
             key = look_key(one)
-            handles.setdefault(key, _handle(one, looks[key]))
+            bound = one.role == "bound" and one.label in measured
+            text = clip(one.label, 60) + (" (bound)" if bound else "")
+            handles.setdefault(key, _handle(one, looks[key], text))
     entries = list(handles.values())
     if len(entries) > MOST_ENTRIES:
         more = len(entries) - MOST_ENTRIES + 1
@@ -141,7 +144,7 @@ def legend_handles(
     return entries
 
 
-def _handle(series: Series, look: Look) -> Line2D:
+def _handle(series: Series, look: Look, text: str) -> Line2D:
     return Line2D(
         [],
         [],
@@ -151,7 +154,7 @@ def _handle(series: Series, look: Look) -> Line2D:
         marker=look.marker or "none",
         markersize=MARKER,
         fillstyle=look.fill,  # pyright: ignore[reportArgumentType]
-        label=clip(series.label, 60),
+        label=text,
     )
 
 

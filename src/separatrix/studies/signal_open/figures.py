@@ -8,12 +8,12 @@ from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal_open.settings import STARTS, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import Choices, Floors, target_of
-from separatrix.studies.signal_open.verdicts import OPEN, PAIRS, ratios, trained
+from separatrix.studies.signal_open.verdicts import OPEN, PAIRS, ratios, trained, untrained
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = (
     "95 % intervals; a short dash is the bound of a censored search (at least, for the larger "
-    "networks; at most, for the CNN)."
+    "networks; at most, for the CNN). Networks that did not train are left out."
 )
 
 
@@ -130,7 +130,7 @@ def open_table(
     s: OpenSettings, searches: dict[OpenCell, SearchResult], floors: Floors, tuned: Choices
 ) -> TableData:
     """Every threshold with its interval, the target and the risks beside which it stands."""
-    rows = []
+    rows, failed = [], untrained(searches, floors)
     for cell, search in searches.items():
         floor = floors[cell.variant, cell.patches]
         rows.append(
@@ -139,7 +139,7 @@ def open_table(
                 cell.network,
                 cell.patches,
                 s.dimension,
-                str(search.threshold),
+                "not trained" if cell in failed else str(search.threshold),
                 search.threshold.trials,
                 f"x{tuned[cell.variant, cell.network].option:g}",
                 round(target_of(s, floor, cell.variant), 4),

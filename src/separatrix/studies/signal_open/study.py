@@ -67,10 +67,12 @@ class SignalOpen(Study[OpenSettings]):
         tuned = tune_open(lab, s, floors)
         searches = measure_open(lab, s, floors, tuned)
         findings = c.judge_all(s, searches, floors)
+        failed = c.untrained(searches, floors)
+        shown = {cell: search for cell, search in searches.items() if cell not in failed}
         figures = (
-            *f.variant_figures(s, searches),
+            *f.variant_figures(s, shown),
             f.ratio_figure(searches, floors),
-            f.start_figure(s, searches),
+            f.start_figure(s, shown),
         )
         tables = (
             f.open_table(s, searches, floors, tuned),
