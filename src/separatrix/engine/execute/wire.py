@@ -204,6 +204,7 @@ def from_bytes(data: bytes) -> Finished:
     """
     try:
         table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)  # offsets that lead out of the data would crash this process
         facts = {
             name.decode(): text.decode() for name, text in (table.schema.metadata or {}).items()
         }
