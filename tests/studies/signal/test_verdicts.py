@@ -130,7 +130,7 @@ def test_the_order_follows_the_ratios(lcn, verdict):
         "LCN": lambda k, d: lcn * 400.0 * k,
         "FCN": lambda k, d: 1e5 * k,
     }
-    assert verdicts(WIDE, searches_of(WIDE, laws))["lahoti.order"].verdict == verdict
+    assert verdicts(WIDE, searches_of(WIDE, laws))["ours.order"].verdict == verdict
 
 
 def test_affine_growth_is_told_from_a_bend():
