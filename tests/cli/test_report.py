@@ -23,7 +23,7 @@ def test_report_writes_the_report_anew(cli, finished):
     assert (code, out) == (0, f"report: {page}\n")
     code, out, _ = cli("report", str(finished), "--json")
     assert json.loads(out)["report"] == str(page)
-    assert len(json.loads(out)["claims"]) == 6
+    assert len(json.loads(out)["claims"]) == 5
     assert page.read_bytes() == before
 
 
