@@ -57,7 +57,7 @@ def test_a_parquet_file_of_many_values_per_row_is_refused(tmp_path):
     lists = pa.array([np.zeros(10**6, np.int8)] * 40)
     table = pa.table({"x": lists, "label": ["a", "b"] * 20})
     pq.write_table(table, tmp_path / "bomb.parquet")
-    with pytest.raises(SeparatrixError, match=r"column `x\..*` of bomb.parquet holds lists"):
+    with pytest.raises(SeparatrixError, match=r"column `x` of bomb.parquet holds lists"):
         read_labelled(tmp_path / "bomb.parquet", max_bytes=LIMIT)
 
 

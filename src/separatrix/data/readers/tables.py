@@ -151,7 +151,7 @@ def read_parquet(path: Path, limit: int, label: str | Columns | None = None) -> 
         # many, but pyarrow ends the process where they are damaged.)
         if nested := next((column for column in columns if column.max_repetition_level), None):
             raise SeparatrixError(
-                f"column `{printable(nested.path)}` of {printable(path)} holds lists; "
+                f"column `{printable(nested.path.split('.')[0])}` of {printable(path)} holds lists; "
                 "give every number a column"
             )
         table = file.read()
