@@ -95,7 +95,7 @@ class NetworkComparison:
         frame = self.to_frame()
         rows = tuple(tuple(row) for row in frame.itertuples(index=False, name=None))
         table = TableData("thresholds", "Samples needed", tuple(frame.columns), rows)
-        sentence = f"{self.finding.claim.statement} {self.verdict.capitalize()}."
+        sentence = f"{self.verdict.capitalize()}: {self.finding.reason}."
         return Outcome((self.finding,), (self.figure,), (table,), self.notes, sentence)
 
     def report(self, folder: str | os.PathLike[str]) -> Path:
@@ -216,7 +216,7 @@ def compare(
     rankings, notes = _rankings(thresholds, laws, list(networks), len(sizes))
     notes += _guard_notes(thresholds, plan, goals, baselines)
     finding = _judged(claim, list(networks), sizes, thresholds)
-    figure = _figure(list(networks), list(over), sizes, thresholds, finding.claim.statement)
+    figure = _figure(list(networks), list(over), sizes, thresholds, "Samples needed")
     return NetworkComparison(finding, thresholds, rankings, baselines, figure, tuple(notes))
 
 
