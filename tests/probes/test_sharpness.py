@@ -96,12 +96,12 @@ def test_a_trial_follows_the_dense_sharpness_and_knows_when_it_reached_the_edge(
 def test_an_edge_needs_plain_gradient_descent_and_a_sharpness():
     with pytest.raises(
         sx.ParameterError,
-        match="the `after_edge` of Stop must be None unless the learner is sgd with a constant rate",
+        match="`after_edge` of Stop must be None unless the learner is sgd with a constant rate",
     ):
         sx.Learner(sx.Ramp(0.1, 0.2), 10, stop=sx.Stop(after_edge=5))
     learner = sx.Learner(0.1, 10, "squared", stop=sx.Stop(after_edge=5))
     with pytest.raises(
         sx.ParameterError,
-        match="the `probes` of Measure must be with 'sharpness' when the learner stops `after_edge`",
+        match="`probes` of Measure must be with 'sharpness' when the learner stops `after_edge`",
     ):
         sx.Trial(sx.SphereTask(8, 4), sx.FCN(3), learner, 8)

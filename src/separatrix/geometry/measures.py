@@ -103,7 +103,8 @@ def whiten(points: Float[np.ndarray, "count span"]) -> Float[np.ndarray, "count 
     """Points in their principal axes, centred, with variance 1 along each; axes without variance
     are left out.
 
-    >>> whiten(np.array([[3.0, 0.0, 1.0], [-3.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, -1.0, 1.0]])).shape
+    >>> points = [[3.0, 0.0, 1.0], [-3.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, -1.0, 1.0]]
+    >>> whiten(np.array(points)).shape
     (4, 2)
     """
     if points.ndim != 2 or len(points) < 2:

@@ -190,7 +190,8 @@ def lanczos(
     and the eigenvectors as rows.
 
     >>> import jax.numpy as jnp
-    >>> values, residuals, used, vectors = lanczos(lambda v: jnp.array([3.0, 1.0]) * v, jnp.ones(2), 1, 1e-3, 2)
+    >>> scales = jnp.array([3.0, 1.0])
+    >>> values, _, used, _ = lanczos(lambda v: scales * v, jnp.ones(2), 1, 1e-3, 2)
     >>> round(float(values[0]), 5), int(used)
     (3.0, 2)
     """
@@ -283,7 +284,7 @@ def lanczos(
 def _tridiagonal(
     diagonal: Float[Array, " size"], beside: Float[Array, " size"], used: Any, rest: Any
 ) -> Float[Array, "size size"]:
-    """The matrix of the places that are filled; the others are alone, with `rest` on the diagonal."""
+    """The matrix of the filled places; the others have only `rest` on the diagonal."""
     places = jnp.arange(diagonal.size)
     row, column = places[:, None], places[None, :]
     links = jnp.where(

@@ -74,7 +74,8 @@ def hessian_trace(loss: Loss, params: Any, key: Key[Array, ""], vectors: int = 3
       The estimate with its standard error (infinite for one vector).
 
     >>> curvature = jnp.array([1.0, -9.0, 4.0])
-    >>> float(hessian_trace(lambda p: 0.5 * jnp.sum(curvature * p**2), jnp.ones(3), jax.random.key(0)).value)
+    >>> loss = lambda p: 0.5 * jnp.sum(curvature * p**2)
+    >>> float(hessian_trace(loss, jnp.ones(3), jax.random.key(0)).value)
     -4.0
     """
     check_integer("hessian_trace", "vectors", vectors, 1)
@@ -106,7 +107,8 @@ def spectral_density(
       Nodes and weights, to be smoothed (`density`) or integrated (`moment`, `share_above`).
 
     >>> curvature = jnp.array([1.0, 1.0, 4.0, 4.0])
-    >>> found = spectral_density(lambda p: 0.5 * jnp.sum(curvature * p**2), jnp.ones(4), jax.random.key(0), degree=2)
+    >>> loss = lambda p: 0.5 * jnp.sum(curvature * p**2)
+    >>> found = spectral_density(loss, jnp.ones(4), jax.random.key(0), degree=2)
     >>> sorted({round(float(node), 3) for node in found.nodes.ravel()})
     [1.0, 4.0]
     """
@@ -149,7 +151,8 @@ def gauss_newton_eigenvalue(
       The eigenvalue, its residual, the products used, and the eigenvector as a pytree.
 
     >>> x, y = jnp.array([[1.0, 0.0], [0.0, 3.0]]), jnp.zeros(2)
-    >>> found = gauss_newton_eigenvalue(lambda w: x @ w, lambda z: 0.5 * jnp.sum((z - y) ** 2), jnp.ones(2))
+    >>> error = lambda z: 0.5 * jnp.sum((z - y) ** 2)
+    >>> found = gauss_newton_eigenvalue(lambda w: x @ w, error, jnp.ones(2))
     >>> round(float(found.values), 4)
     9.0
     """
@@ -186,7 +189,8 @@ def critical_sharpness(
       halvings: bisections after that, each halving the error of log η.
 
     Returns:
-      2/η; 0 where no step up to start·2^doublings raises the loss, NaN where even the smallest does.
+      2/η; 0 where no step up to start·2^doublings raises the loss, NaN where even the smallest
+      does.
 
     >>> float(critical_sharpness(lambda p: 4.0 * jnp.sum(p**2), jnp.ones(3)).round(2))
     8.0
@@ -225,7 +229,7 @@ def critical_sharpness(
 
 @probe("hessian_trace")
 def measure_trace(moment: Moment) -> dict[str, Array]:
-    """The trace of the training loss's Hessian by Hutchinson's estimate, with its standard error."""
+    """The trace of the training loss's Hessian (Hutchinson), with its standard error."""
     loss, moving = training_loss(moment)
     found = hessian_trace(loss, moving, jax.random.key(0))
     return {"": found.value, "error": found.error}
@@ -242,7 +246,8 @@ def tridiagonalize(
 ) -> tuple[Float[Array, " degree"], Float[Array, " degree"]]:
     """Diagonal and off-diagonal of the Lanczos matrix, every vector orthogonal to all before it.
 
-    >>> diagonal, beside = tridiagonalize(lambda v: jnp.array([3.0, 1.0]) * v, jnp.array([1.0, 0.0]), 2)
+    >>> scales = jnp.array([3.0, 1.0])
+    >>> diagonal, beside = tridiagonalize(lambda v: scales * v, jnp.array([1.0, 0.0]), 2)
     >>> diagonal.tolist(), beside.tolist()
     ([3.0, 0.0], [0.0, 0.0])
     """

@@ -124,8 +124,8 @@ def answer(s: StabilitySettings, rows: Rows) -> str:
     words = ", ".join(f"{gap:.2g} (m = {m})" for m, gap in gaps.items())
     other = f", that of a fully connected one {most[0]:.2g}" if most else ""
     return (
-        f"At the edge of stability, with d = {d}, n = {n} and noise of variance {s.noise**2:g}, the "
-        f"gap of a shared network with receptive field m is {words}{other}."
+        f"At the edge of stability, with d = {d}, n = {n} and noise of variance {s.noise**2:g}, "
+        f"the gap of a shared network with receptive field m is {words}{other}."
         if len(gaps) > 1
         else ""
     )
@@ -147,8 +147,8 @@ def onset_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             series += Series.bounded(f"d = {d}", points)
     law, _ = onset_law(list(cells.values()))
     caption = (
-        "The sample size at which the gap falls below half of the noise energy, by interpolation in "
-        f"log n. Bounds where it lies outside of the sizes that were measured. {law}"
+        "The sample size at which the gap falls below half of the noise energy, by interpolation "
+        f"in log n. Bounds where it lies outside of the sizes that were measured. {law}"
     )
     axes = Axis("receptive field m", log=True), Axis("n*", log=True)
     return (Figure("onset", "Where generalization begins", *axes, tuple(series), caption),)

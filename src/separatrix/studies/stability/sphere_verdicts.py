@@ -60,8 +60,8 @@ GENERALIZES = Claim(
 )
 DECIDES = Claim(
     "liang.receptive-field-decides",
-    "On the sphere, the receptive field decides: at fixed n and d the gap of a shared local network "
-    "grows with m, and at fixed m and n it does not grow with d.",
+    "On the sphere, the receptive field decides: at fixed n and d the gap of a shared local "
+    "network grows with m, and at fixed m and n it does not grow with d.",
     "Liang et al., abstract: the rate is n^(-1/6 + O(m/d)), bypassing the ambient dimension",
     f"{EDGE}; steps in m from cells that do not interpolate",
     Together(
@@ -383,7 +383,7 @@ def judge_onset(s: StabilitySettings, rows: Rows) -> Finding:
 
 
 def _by(cells: list[Cell], name: str) -> list[Cell]:
-    """The cells whose value of a size has several cells, and one among them that is not censored."""
+    """The cells whose value of a size has several cells, at least one of them not censored."""
     values = [c.design[name] for c in cells]
     known = {c.design[name] for c in cells if c.censoring == "none"}
     return [c for c in cells if values.count(c.design[name]) > 1 and c.design[name] in known]

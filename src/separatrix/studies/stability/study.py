@@ -125,8 +125,8 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             "quick scale (seeds 0 and 5), after which its m, d and n were changed so that all runs "
             "reach the edge, and the unit-norm control and the test of the mechanism became claims "
             "of their own; and, for the other parts, seeds 1 to 8 of earlier versions of this "
-            "study. The law of the onset (at least linear in m, not growing in d) was written after "
-            "the first of these. The vocabulary's noise and step size are ours: the step was "
+            "study. The law of the onset (at least linear in m, not growing in d) was written "
+            "after the first of these. The vocabulary's noise and step size are ours: the step was "
             "lowered after at 0.1 all units of some shared networks had died. Seeds from 9 on, but "
             "21, have not been looked at.",
         ),

@@ -275,7 +275,7 @@ def interval_of(rows: Iterable[dict[str, Any]], name: str) -> Interval | None:
 
 
 def at_edge(row: dict[str, Any], edge: float, share: float = 0.05) -> bool:
-    """Whether a run ended with its sharpness within `share` of the edge, while clipping did not act.
+    """Whether a run ended with its sharpness within `share` of the edge, without clipping.
 
     Clipping may have helped a run over its first steps: it must have left the last half of them
     alone.

@@ -61,9 +61,9 @@ IMAGES_CONSTANT = Claim(
 )
 GEOMETRY = Claim(
     "liang.patches-low-dimensional",
-    "Local patches of natural images are low-dimensional, wherever the windows stand: 90 % of their "
-    "variance lies in less than half as many directions as after the image is shuffled, and placing "
-    "the windows otherwise than a convolution does hardly changes that number.",
+    "Local patches of natural images are low-dimensional, wherever the windows stand: 90 % of "
+    "their variance lies in less than half as many directions as after the image is shuffled, and "
+    "placing the windows otherwise than a convolution does hardly changes that number.",
     f"Liang et al., experiment 6 ({NOTEBOOKS}; the factors of 2 and 1.5 are ours)",
     "4 x 4 patches of CIFAR-10",
     Together(
@@ -203,7 +203,7 @@ def _ratio(first: dict[int, float], second: dict[int, float]) -> RatioOf | None:
 
 
 def judge_images(s: StabilitySettings, rows: Rows, source: str, claim: Claim = IMAGES) -> Finding:
-    """The shared network's final excess risk against the full one's, or against the best constant's.
+    """The shared network's final excess risk against the full one's or the best constant's.
 
     >>> judge_images(StabilitySettings(), {}, "cifar10").verdict
     'not measured'
