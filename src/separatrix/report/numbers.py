@@ -214,7 +214,7 @@ def levels_in_words(claims: Iterable[dict[str, Any]]) -> str:
     """The levels that decided the claims of each owner, and the level that is shown.
 
     >>> levels_in_words([{"paper": "liang", "kind": "trend", "level": 0.99583}])
-    'decided at 99.6 % (liang), so that the chance of any wrong verdict per owner is at most 5 %; intervals are shown at 95 %'
+    'decided at 99.6 % (liang), at most 5 % for any wrong one per owner; intervals are shown at 95 %'
     """
     levels: dict[str, str] = {}
     for claim in claims:
@@ -224,6 +224,5 @@ def levels_in_words(claims: Iterable[dict[str, Any]]) -> str:
         return "decided and shown at 95 %"
     owners = ", ".join(f"{text} ({paper})" for paper, text in levels.items())
     return (
-        f"decided at {owners}, so that the chance of any wrong verdict per owner is at most 5 %; "
-        "intervals are shown at 95 %"
+        f"decided at {owners}, at most 5 % for any wrong one per owner; intervals are shown at 95 %"
     )
