@@ -176,6 +176,21 @@ def test_embedded_networks_and_images_keep_their_sizes():
     assert frame.samples > 100
 
 
+def test_trials_with_noisy_gradients_keep_their_sizes():
+    """Noise would train the units that padding adds; rounding alone leaves them at 0."""
+    trial = sx.Trial(sx.SignalTask(20, 20, 0.3), sx.CNN(field=1, width=5), LEARNER, 100)
+    for learner, grows in (
+        (LEARNER, True),
+        (LEARNER.replace(gradient_precision="bfloat16"), True),
+        (LEARNER.replace(gradient_noise=0.1), False),
+        (LEARNER.replace(gradient_noise=0.0), False),  # a value: its program can add noise
+    ):
+        frame = frame_of(trial.replace(learner=learner), GPU.rounding)
+        assert (frame.network.width > 5) == grows
+        assert (frame.task != trial.task) == grows
+        assert frame.samples > 100
+
+
 @settings(max_examples=30)
 @given(trials)
 def test_costs_are_positive_and_grow_with_every_size(trial):

@@ -2,6 +2,8 @@
 are trained; stopping.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,7 +54,7 @@ def as_params(parts):
     )
 
 
-def trained(network, learner, params, times=(0, 5, 20)):
+def trained(network, learner, params, times=(0, 5, 20), noise_key=None):
     """What `descend` leaves, on the rows of `data()`."""
     x, y = data()
     layout = network.layout(SHAPE)
@@ -67,9 +69,11 @@ def trained(network, learner, params, times=(0, 5, 20)):
         return {"loss": loss, "risk": network_risk(network, p, layout, rows)}
 
     return jax.device_get(
-        jax.jit(lambda p: descend(learner, network, layout, p, lambda step: rows, measure, times))(
-            as_params(params)
-        )
+        jax.jit(
+            lambda p: descend(
+                learner, network, layout, p, lambda step: rows, measure, times, None, noise_key
+            )
+        )(as_params(params))
     )
 
 
@@ -183,6 +187,75 @@ def test_sparsity_is_the_proximal_step_of_an_l1_penalty_by_hand():
     np.testing.assert_allclose(run.params.weights, w, rtol=1e-4, atol=1e-5)
     assert (w == 0).any()  # the penalty is large enough to matter
     assert ((run.params.weights == 0) == (w == 0)).all()
+
+
+def noisy_steps(noise, steps=1, seed=0, width=1000):
+    """What noise adds to the weights of a network whose gradient is 0: all units are off."""
+    network = sx.FCN(width, readout="sum", bias=False)
+    params = {"weights": np.zeros((1, width, math.prod(SHAPE)))}
+    learner = sx.Learner(1.0, steps, gradient_noise=noise)
+    run = trained(network, learner, params, times=(0, steps), noise_key=jax.random.key(seed))
+    return np.asarray(run.params.weights).ravel()
+
+
+def test_noise_on_gradients_has_the_size_that_the_learner_asks_for():
+    one = noisy_steps(0.03)  # 15,000 entries: the deviation is exact to 0.6 %
+    assert one.std() == pytest.approx(0.03, rel=0.03)
+    assert abs(one.mean()) < 4 * 0.03 / math.sqrt(one.size)
+    # Twice the noise is the same draw twice as large: the size is a value.
+    np.testing.assert_allclose(noisy_steps(0.06), 2 * one, rtol=1e-5)
+    assert np.abs(noisy_steps(0.03, seed=1) - one).max() > 0.03
+    assert not noisy_steps(0.0).any()
+
+
+def test_noise_is_drawn_afresh_at_every_step_and_for_every_part():
+    network = sx.FCN(40)
+    parts = reference.random_params(network, SHAPE, np.random.default_rng(5))
+    key = jax.random.key(0)
+
+    def moved(steps, noise):
+        learner = sx.Learner(1e-3, steps, gradient_noise=noise)
+        return trained(network, learner, parts, times=(0, steps), noise_key=key).params
+
+    # At noise 1000 the gradients themselves are rounding: steps are independent normal draws.
+    one, two = moved(1, 1e3), moved(2, 1e3)
+    first = np.asarray(one.weights).ravel() - parts["weights"].ravel()
+    second = np.asarray(two.weights).ravel() - np.asarray(one.weights).ravel()
+    # 600 entries: a correlation of independent draws is below 4/√600.
+    assert abs(np.corrcoef(first, second)[0, 1]) < 4 / math.sqrt(first.size)
+    assert second.std() == pytest.approx(1.0, rel=0.15)
+    bias = np.asarray(one.bias).ravel() - parts["bias"].ravel()
+    assert not np.allclose(bias[:20], first[:20], atol=0.01)
+    with pytest.raises(sx.SeparatrixError, match="needs a `noise_key`"):
+        trained(network, sx.Learner(1e-3, 1, gradient_noise=0.1), parts, times=(0, 1))
+
+
+def test_gradients_are_rounded_to_bfloat16_before_the_optimizer_sees_them():
+    network = sx.FCN(4, **LSA)
+    parts = reference.random_params(network, SHAPE, np.random.default_rng(6))
+    plain, rounded = (
+        trained(network, sx.Learner(1.0, 1, gradient_precision=name), parts, times=(0, 1))
+        for name in ("float32", "bfloat16")
+    )
+    start = parts["weights"].astype(np.float32)
+    gradient = start - np.asarray(plain.params.weights)
+    # bfloat16 keeps 8 bits of the significand: round half to even by integers.
+    bits = gradient.view(np.uint32).astype(np.uint64)
+    kept = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16
+    expected = kept.astype(np.uint32).view(np.float32)
+    step = start - np.asarray(rounded.params.weights)
+    # Both differences are exact to the rounding of the weights (2⁻²⁴ of them), and entries of the
+    # bfloat16 grid are 2⁻⁸ of the gradient apart.
+    np.testing.assert_allclose(step, expected, atol=2e-7 * (1 + np.abs(start).max()), rtol=0)
+    assert np.abs(step - gradient).max() > 1e-5
+
+
+def test_learners_without_noise_or_rounding_keep_the_identity_they_had():
+    plain = sx.Learner(0.5, 3)
+    assert plain == sx.Learner(0.5, 3, gradient_noise=None, gradient_precision="float32")
+    assert "gradient" not in str(plain.canonical())
+    changed = [plain.replace(gradient_noise=0.1), plain.replace(gradient_precision="bfloat16")]
+    assert all("gradient" in str(each.canonical()) for each in changed)
 
 
 def test_parts_that_are_not_trained_stay_bitwise_the_same():

@@ -24,6 +24,25 @@ def test_weights_solve_the_ridge_equations_and_errors_leave_one_out():
         assert abs(np.mean(np.square(residuals)) - error) < 1e-9
 
 
+def test_further_rows_choose_the_ridge_that_is_best_on_them():
+    rng = np.random.default_rng(2)
+    x, w = rng.standard_normal((40, 12)), rng.standard_normal(12)
+    y = x @ w + 2.0 * rng.standard_normal(40)
+    train, check = x[:15], x[15:]
+    ridges = (1e-4, 0.1, 10.0)
+    path = ridge_path(train @ train.T, y[:15], ridges, (check @ train.T, y[15:]))
+    scale = np.trace(train @ train.T) / 15
+    errors = []
+    for ridge in ridges:  # the same regression in its primal form
+        inner = train.T @ train + ridge * scale * np.eye(12)
+        primal = np.linalg.solve(inner, train.T @ y[:15])
+        errors.append(np.mean((check @ primal - y[15:]) ** 2))
+    np.testing.assert_allclose(path.errors, errors, rtol=1e-6)
+    assert path.ridge == ridges[int(np.argmin(errors))] != ridges[0]
+    with pytest.raises(SeparatrixError, match="one row per label and 15 columns"):
+        ridge_path(train @ train.T, y[:15], ridges, (check @ train.T, y[14:]))
+
+
 def test_a_local_kernel_learns_a_k_pattern_with_fewer_samples_than_a_full_one():
     """The parity of three neighbours: windows of three see it as one of few low-degree terms."""
     rng = np.random.default_rng(1)

@@ -14,22 +14,24 @@ class LazySettings(Settings, of="lazy"):
     a sphere of `sphere` dimensions with a teacher over windows of `patch`. `samples` are the
     training sets. A learner has learnt the cube and the signal when its risk is at most
     `risk_target`, the sphere when its error is at most `error_target` of the best constant's.
+    On `check_rows` further rows a kernel chooses its ridge and a trained network its best moment.
     `networks` trains finite networks beside the kernels, on the cube and the signal, with `filters`
     filters and `steps` steps on the cube.
     """
 
     window: int = setting(default=3, low=1, high=8)
-    bits: tuple[int, ...] = setting(default=(8, 12), low=2, high=256)
+    bits: tuple[int, ...] = setting(default=(8,), low=2, high=256)
     patches: tuple[int, ...] = setting(default=(8,), low=2, high=256)
     dimension: int = setting(default=8, low=1, high=256)
     noise: float = setting(default=0.3, low=0, open_low=True)
     sphere: tuple[int, ...] = setting(default=(16,), low=4, high=256)
     patch: int = setting(default=4, low=1, high=64)
-    samples: tuple[int, ...] = setting(default=(16, 64, 256), low=8, high=LARGEST_KERNEL)
+    samples: tuple[int, ...] = setting(default=(16, 48, 128), low=8, high=LARGEST_KERNEL)
     risk_target: float = setting(default=0.15, low=0, high=0.5, open_low=True)
     error_target: float = setting(default=0.2, low=0, high=1, open_low=True)
     seeds: int = setting(default=4, low=2)
-    test: int = setting(default=512, low=1)
+    test: int = setting(default=256, low=1)
+    check_rows: int = setting(default=64, low=1)
     networks: bool = False
     filters: int = setting(default=64, low=1)
     steps: int = setting(default=600, low=1)
@@ -59,6 +61,7 @@ SCALES = at_scales(
         "seeds": 6,
         "networks": True,
         "test": 2048,
+        "check_rows": 256,
     },
     full={
         "bits": (8, 12, 16),
@@ -69,5 +72,6 @@ SCALES = at_scales(
         "networks": True,
         "steps": 1000,
         "test": 2048,
+        "check_rows": 256,
     },
 )

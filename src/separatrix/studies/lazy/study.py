@@ -59,7 +59,9 @@ def notes(s: LazySettings) -> tuple[Note, ...]:
             "Kernels are those of infinitely wide networks in the parametrization of the neural "
             "tangent kernel: ReLU with trained biases and a readout for every position on the "
             "cube, the LSA activation and the sum of patches on the signal, ReLU with one readout "
-            "for all windows on the sphere. The ridge is chosen by leave-one-out error.",
+            "for all windows on the sphere. Kernels and trained networks have the same help beyond "
+            f"the training set: {s.check_rows} further rows, on which a kernel chooses its ridge "
+            "and a network the moment of training at which its loss is smallest.",
         ),
         Note(
             "networks",

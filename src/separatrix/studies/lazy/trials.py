@@ -46,7 +46,7 @@ def sizes_of(s: LazySettings, task: str) -> tuple[int, ...]:
     """The sizes at which a task is run.
 
     >>> sizes_of(LazySettings(), "cube")
-    (8, 12)
+    (8,)
     """
     return {"cube": s.bits, "signal": s.patches, "sphere": s.sphere}[task]
 
@@ -63,7 +63,8 @@ def task_of(s: LazySettings, task: str, size: int) -> Task:
         case "signal":
             return SignalTask(size, s.dimension, s.noise)
         case _:
-            return SphereTask(size, s.patch, noise=0.1, radius=float(np.sqrt(size)))
+            radius = float(np.sqrt(size))
+            return SphereTask(dimension=size, patch=s.patch, noise=0.1, radius=radius)
 
 
 def kernel_of(s: LazySettings, task: str, network: str) -> KernelSpec:
@@ -99,7 +100,7 @@ def kernel_of(s: LazySettings, task: str, network: str) -> KernelSpec:
 def kernel_errors(s: LazySettings, task: str, size: int, network: str, seed: int) -> list[float]:
     """The error of kernel ridge regression on fresh rows after every number of samples.
 
-    Training sets are nested. The error is the risk, or for a regression the mean squared error to
+    Training sets are nested. The ridge is chosen on `check_rows` further rows. The error is the risk, or for a regression the mean squared error to
     the noiseless labels over that of their mean.
 
     >>> s = LazySettings(bits=(8,), window=2, samples=(16, 256), test=128)
@@ -112,14 +113,21 @@ def kernel_errors(s: LazySettings, task: str, size: int, network: str, seed: int
     train = made.draw(named(key, "train"), max(s.samples), truth)
     test = made.draw(named(key, "test"), s.test, truth)
     clean = made.clean(test.x, truth)
-    x, y, fresh = (np.asarray(part) for part in (train.x, train.y, test.x))
+    check = made.draw(named(key, "check"), s.check_rows, truth)
+    x, y, judged = (np.asarray(part) for part in (train.x, train.y, check.y))
+    inputs = np.concatenate([x, np.asarray(check.x), np.asarray(test.x)])
     # Training sets are nested, so one matrix holds the kernels of all of them.
-    kernel = shallow_kernel(kernel_of(s, task, network), np.concatenate([x, fresh]), x)
+    kernel = shallow_kernel(kernel_of(s, task, network), inputs, x)
+    choosing, fresh = np.split(kernel[len(x) :], [s.check_rows])
     out = []
     for samples in s.samples:
         offset = float(y[:samples].mean()) if clean is not None else 0.0
-        path = ridge_path(kernel[:samples, :samples], y[:samples] - offset)
-        guess = kernel[len(x) :, :samples].astype(float) @ path.weights + offset
+        path = ridge_path(
+            kernel[:samples, :samples],
+            y[:samples] - offset,
+            check=(choosing[:, :samples], judged - offset),
+        )
+        guess = fresh[:, :samples].astype(float) @ path.weights + offset
         if clean is None:
             out.append(float(np.mean(np.sign(guess) != np.asarray(test.y))))
         else:
@@ -147,7 +155,7 @@ def trials_of(s: LazySettings, cell: LazyCell) -> list[Trial]:
     12
     """
     task, network = task_of(s, cell.task, cell.size), network_of(s, cell)
-    measure = Measure(test=s.test, times=10, check_rows=256)
+    measure = Measure(test=s.test, times=10, check_rows=s.check_rows)
     if cell.task == "signal":
         learner = signal_learner(cell.network, cell.size, 200, SignalRecipe())
     else:
@@ -201,6 +209,7 @@ def measure_kernels(lab: Lab, s: LazySettings) -> dict[LazyCell, np.ndarray]:
                 "kernel": dataclasses.asdict(kernel_of(s, cell.task, network)),
                 "samples": list(s.samples),
                 "test": s.test,
+                "check_rows": s.check_rows,
                 "seed": seed,
             }
             rows.append(
@@ -213,7 +222,7 @@ def measure_kernels(lab: Lab, s: LazySettings) -> dict[LazyCell, np.ndarray]:
                 )
             )
         out[cell] = np.array(rows)
-        if lab.progress is not None:
+        if callable(lab.progress):
             lab.progress("lazy", done + 1, len(cells))
     return out
 

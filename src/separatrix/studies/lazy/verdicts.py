@@ -13,9 +13,9 @@ SETTING = {
     "sphere": "On a teacher over windows of a point on a sphere",
 }
 _CONDITIONS = (
-    "exact tangent kernels of one hidden layer, ridge regression with the ridge chosen by "
+    "exact tangent kernels of one hidden layer; the ridge, and of trained networks the best moment, "
+    "are chosen on the same number of rows beside the training set"
 )
-_CONDITIONS += "leave-one-out error"
 
 
 def _pays(task: str, name: str, statement: str, more: str, fewer: str) -> Claim:

@@ -20,17 +20,17 @@ class PatternWidthSettings(Settings, of="pattern-width"):
     """
 
     sizes: tuple[int, ...] = setting(default=(16, 32), low=4, high=4096)
-    widths: tuple[int, ...] = setting(default=(4, 64), low=1, high=LARGEST_WIDTH)
-    steps: int = setting(default=200, low=1)
+    widths: tuple[int, ...] = setting(default=(4, 32), low=1, high=LARGEST_WIDTH)
+    steps: int = setting(default=150, low=1)
     left: float = setting(default=0.4, low=0, high=0.5, open_low=True)
     rates: tuple[float, ...] = setting(default=(0.03,), low=0, open_low=True)
-    seeds: int = setting(default=6, low=2)
+    seeds: int = setting(default=4, low=2)
     tuning_seeds: int = setting(default=1, low=1)
     batch: int = setting(default=64, low=1)
     test: int = setting(default=512, low=1)
     times: int = setting(default=12, low=1)
-    noises: tuple[float, ...] = setting(default=(0.03,), low=0, open_low=True)
-    noisy_width: int = setting(default=64, low=1, high=LARGEST_WIDTH)
+    noises: tuple[float, ...] = setting(default=(), low=0, open_low=True)
+    noisy_width: int = setting(default=32, low=1, high=LARGEST_WIDTH)
     noisy_sizes: tuple[int, ...] = setting(default=(16,), low=4, high=4096)
     draws: int = setting(default=4, low=2)
     seed: int = 0

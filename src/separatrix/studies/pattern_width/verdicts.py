@@ -8,7 +8,7 @@ import numpy as np
 from separatrix.inference.censored_regression import Cell, cell_of
 from separatrix.inference.estimates import Estimate
 from separatrix.inference.intervals import Interval, wilson
-from separatrix.inference.laws import Law
+from separatrix.inference.laws import Design, Law
 from separatrix.studies.claims import Claim, Finding, judge
 from separatrix.studies.kinds import Comparison, LowerBound, UpperBound
 from separatrix.studies.pattern_width.settings import PatternWidthSettings
@@ -22,7 +22,7 @@ _OUTSIDE = (
 )
 
 
-def _subsets(design: dict[str, np.ndarray]) -> np.ndarray:
+def _subsets(design: Design) -> np.ndarray:
     """C(n-1, k-1)/n at k = ⌈log2 n⌉, up to a constant the width that Theorem 12 asks for."""
     n = np.asarray(design["n"], float)
     k = np.ceil(np.log2(n) - 1e-9)

@@ -62,13 +62,18 @@ class Dual:
         correlation = jnp.clip(covariance / (left * right), -1.0, 1.0)
         if not self.hinges:
             return _series(left, right, correlation, slopes)
-        total = jnp.zeros_like(correlation)
+        # (s u − t)₊ (z v − y)₊, where s u and z v have the correlation s z ρ. Pairs with the same
+        # thresholds and the same product of signs have the same expectation.
+        pairs: dict[tuple[float, float, float], float] = {}
         for c, s, t in self.hinges:
             for e, z, y in self.hinges:
-                # (s u − t)₊ (z v − y)₊, where s u and z v have the correlation s z ρ.
-                product = _hinges(t / left, y / right, s * z * correlation, slopes)
-                scale = s * z if slopes else left * right
-                total = total + c * e * scale * product
+                pairs[t, y, s * z] = pairs.get((t, y, s * z), 0.0) + c * e
+        total = jnp.zeros_like(correlation)
+        for (t, y, sign), weight in pairs.items():
+            centred = t == 0 and y == 0
+            product = _hinges(t / left, y / right, sign * correlation, slopes, centred)
+            scale = sign if slopes else left * right
+            total = total + weight * scale * product
         return total
 
 
@@ -170,13 +175,20 @@ def upper_orthant(a: Any, b: Any, correlation: Any) -> Array:
     both_zero = (jnp.abs(h) < 1e-12) & (jnp.abs(k) < 1e-12)
     opposite = (h * k < 0) | ((h * k == 0) & (h + k < 0))
     value = 0.5 * (ndtr(h) + ndtr(k)) - part(h, k) - part(k, h) - jnp.where(opposite, 0.5, 0.0)
-    centred = 0.25 + jnp.arcsin(correlation) / (2 * math.pi)
-    return jnp.clip(jnp.where(both_zero, centred, value), 0.0, 1.0)
+    return jnp.clip(jnp.where(both_zero, _quadrant(correlation), value), 0.0, 1.0)
 
 
-def _hinges(a: Any, b: Any, correlation: Array, slopes: bool) -> Array:
-    """E[(X − a)₊(Y − b)₊], or P(X > a, Y > b), of standard normal X and Y."""
-    orthant = upper_orthant(a, b, correlation)
+def _quadrant(correlation: Array) -> Array:
+    """P(X > 0, Y > 0)."""
+    return 0.25 + jnp.arcsin(correlation) / (2 * math.pi)
+
+
+def _hinges(a: Any, b: Any, correlation: Array, slopes: bool, centred: bool) -> Array:
+    """E[(X − a)₊(Y − b)₊], or P(X > a, Y > b), of standard normal X and Y.
+
+    `centred` says that a and b are 0, where the probability needs no integral.
+    """
+    orthant = _quadrant(correlation) if centred else upper_orthant(a, b, correlation)
     if slopes:
         return orthant
     free = jnp.sqrt(jnp.maximum((1 - correlation) * (1 + correlation), 1e-14))

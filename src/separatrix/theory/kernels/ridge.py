@@ -1,4 +1,6 @@
-"""Kernel ridge regression on ±1 labels or numbers, with the ridge chosen by leave-one-out error."""
+"""Kernel ridge regression on ±1 labels or numbers, with the ridge chosen by leave-one-out error or
+on further rows.
+"""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -15,9 +17,10 @@ RIDGES = tuple(10.0**power for power in np.arange(-5, 3.5, 0.5))
 
 
 class RidgePath(NamedTuple):
-    """Leave-one-out mean squared errors along a path of ridges, and the dual weights of the best.
+    """Mean squared errors along a path of ridges, and the dual weights of the best.
 
-    `ridge` is the chosen one, relative to the mean diagonal of the kernel.
+    The errors are leave-one-out errors, or those on the rows that were given to choose on. `ridge`
+    is the chosen one, relative to the mean diagonal of the kernel.
     """
 
     ridges: Float[np.ndarray, " ridges"]
@@ -30,6 +33,7 @@ def ridge_path(
     kernel: Float[np.ndarray, "rows rows"],
     y: Float[np.ndarray, " rows"],
     ridges: tuple[float, ...] = RIDGES,
+    check: tuple[Float[np.ndarray, "others rows"], Float[np.ndarray, " others"]] | None = None,
 ) -> RidgePath:
     """Solve (K + λI) α = y for several λ from one eigendecomposition, and choose λ.
 
@@ -40,13 +44,17 @@ def ridge_path(
       kernel: a symmetric positive matrix.
       y: labels (±1) or numbers.
       ridges: the λ to try, relative to the mean of the kernel's diagonal, each > 0.
+      check: further rows that choose λ instead of the leave-one-out error: their kernel with the
+        rows of `kernel`, and their labels.
 
     Returns:
-      The path and the dual weights at the ridge with the smallest leave-one-out error.
+      The path and the dual weights at the ridge with the smallest error.
 
     >>> path = ridge_path(np.eye(4), np.ones(4), ridges=(0.1, 1.0))
     >>> path.errors.round(6).tolist(), path.ridge
     ([1.0, 1.0], 0.1)
+    >>> ridge_path(np.eye(4), np.ones(4), (0.1, 1.0), (np.eye(4), np.full(4, 0.5))).ridge
+    1.0
     """
     kernel, y = np.asarray(kernel, float), np.asarray(y, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(kernel) != len(y):
@@ -54,6 +62,10 @@ def ridge_path(
         raise ParameterError("ridge_path", "kernel", "square, with one row per label", shapes)
     if not ridges or min(ridges) <= 0:
         raise ParameterError("ridge_path", "ridges", "numbers > 0", ridges)
+    if check is not None and np.shape(check[0]) != (len(check[1]), len(y)):
+        shapes = f"{np.shape(check[0])} with {len(check[1])} labels"
+        allowed = f"a kernel of one row per label and {len(y)} columns"
+        raise ParameterError("ridge_path", "check", allowed, shapes)
     values, vectors = linalg.eigh(kernel)
     scale = float(np.trace(kernel)) / len(y)
     rotated = vectors.T @ y
@@ -61,8 +73,11 @@ def ridge_path(
     for ridge in ridges:
         inverse = 1 / (np.maximum(values, 0) + ridge * scale)
         alpha = vectors @ (inverse * rotated)
-        diagonal = np.square(vectors) @ inverse
-        errors.append(float(np.mean(np.square(alpha / diagonal))))
+        if check is None:
+            residuals = alpha / (np.square(vectors) @ inverse)
+        else:
+            residuals = np.asarray(check[0], float) @ alpha - np.asarray(check[1], float)
+        errors.append(float(np.mean(np.square(residuals))))
         solutions.append(alpha)
     best = int(np.argmin(errors))
     return RidgePath(np.array(ridges), np.array(errors), ridges[best], solutions[best])
