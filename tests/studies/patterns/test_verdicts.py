@@ -46,12 +46,19 @@ def case(network, bits, median, variant="plain", risk=0.0):
 
 
 def verdicts(*cases):
+    """Verdicts by claim; "contrary" where the data say no, but outside the paper's conditions."""
     found = learning_findings(S, LearningResults(dict(cases), {}))
-    return {each.claim.id.removeprefix("malach."): each.verdict for each in found}
+    contrary = "the contrary shows outside the paper's conditions"
+    return {
+        each.claim.id.removeprefix("malach."): "contrary"
+        if each.reason.startswith(contrary)
+        else each.verdict
+        for each in found
+    }
 
 
 @pytest.mark.parametrize(
-    "exponent, verdict", [(2.0, "supported"), (0.0, "undecided"), (-2.0, "refuted")]
+    "exponent, verdict", [(2.0, "supported"), (0.0, "undecided"), (-2.0, "contrary")]
 )
 def test_a_planted_growth_of_the_steps_is_found(exponent, verdict):
     cases = [case("CNN", n, 100.0) for n in S.learning.sizes]
@@ -67,7 +74,7 @@ def test_growth_needs_three_sizes():
 # The margin is a factor of 2, and medians of 24 seeds within ±30 % are known to about 20 %.
 @pytest.mark.parametrize(
     "ratio, verdict",
-    [(1.0, "supported"), (0.3, "supported"), (2.0, "undecided"), (5.0, "refuted")],
+    [(1.0, "supported"), (0.3, "supported"), (2.0, "undecided"), (5.0, "contrary")],
 )
 def test_planted_ratios_of_steps_are_found(ratio, verdict):
     local = [case("CNN", n, 100.0) for n in S.learning.sizes]
@@ -79,10 +86,10 @@ def test_planted_ratios_of_steps_are_found(ratio, verdict):
 
 def test_a_network_that_never_learns_is_not_as_good():
     assert (
-        verdicts(case("CNN", 16, 100.0), case("LCN", 16, None))["lcn-as-good-as-cnn"] == "refuted"
+        verdicts(case("CNN", 16, 100.0), case("LCN", 16, None))["lcn-as-good-as-cnn"] == "contrary"
     )
     starts = case("CNN", 16, None), case("CNN", 16, 100.0, "signs")
-    assert verdicts(*starts)["gaussian-start"] == "refuted"
+    assert verdicts(*starts)["gaussian-start"] == "contrary"
 
 
 @pytest.mark.parametrize(

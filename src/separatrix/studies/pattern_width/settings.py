@@ -19,9 +19,9 @@ class PatternWidthSettings(Settings, of="pattern-width"):
     separatrix.errors.ParameterError: the `widths` of pattern-width must be ascending, got (64, 8)
     """
 
-    sizes: tuple[int, ...] = setting(default=(16, 32), low=4, high=4096)
+    sizes: tuple[int, ...] = setting(default=(16,), low=4, high=4096)
     widths: tuple[int, ...] = setting(default=(4, 32), low=1, high=LARGEST_WIDTH)
-    steps: int = setting(default=150, low=1)
+    steps: int = setting(default=100, low=1)
     left: float = setting(default=0.4, low=0, high=0.5, open_low=True)
     rates: tuple[float, ...] = setting(default=(0.03,), low=0, open_low=True)
     seeds: int = setting(default=4, low=2)

@@ -55,7 +55,7 @@ def cells_of(s: PatternWidthSettings) -> list[WidthCell]:
     """The phase diagram, and the slice over gradients.
 
     >>> len(cells_of(PatternWidthSettings()))
-    15
+    9
     """
     plain = [WidthCell(name, n, q) for name in NETWORKS for n in s.sizes for q in s.widths]
     sliced = [
@@ -114,7 +114,7 @@ def sweep_of(s: PatternWidthSettings) -> Sweep:
     """All trials.
 
     >>> len(sweep_of(PatternWidthSettings()))
-    75
+    45
     """
     return Sweep(tuple(trial for cell in cells_of(s) for trial in trials_of(s, cell)))
 
