@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from harness import HERE, STUDY, WORKERS, parts_of, rows_of
 
 from separatrix.engine import Ledger
@@ -279,6 +280,128 @@ def _mended(bench, folder, part):
     return seen
 
 
+def _rewritten(folder, change):
+    """Every part of a run with its rows changed; names and checksums fit the new rows."""
+    for part in parts_of(folder):
+        table = pq.read_table(part)
+        part.unlink()
+        write_part(part.parent, change(table.replace_schema_metadata()))
+
+
+def _computed_again(bench, folder):
+    """The run resumed: forged rows are named, set aside and computed again."""
+    code, said = bench.zygote.start(HERE, folder).finish()
+    assert code == 0, said
+    assert "set aside" in said, said
+    bench.check(HERE, folder)
+    again = int(re.search(r"(\d+) trials run", said)[1])
+    shutil.rmtree(folder)
+    assert again
+    return "named and computed again"
+
+
+def identities_swapped(bench, rng):
+    """the identities of all rows are exchanged: every network gets the rows of another"""
+    folder = bench.finished()
+    tables = [pq.read_table(part).replace_schema_metadata() for part in parts_of(folder)]
+    trials = [trial for table in tables for trial in table["trial"].to_pylist()]
+    shift = rng.randrange(1, len(trials))
+    moved = iter(trials[shift:] + trials[:shift])
+
+    def change(table):
+        column = pa.array([next(moved) for _ in range(table.num_rows)])
+        return table.set_column(table.column_names.index("trial"), "trial", column)
+
+    _rewritten(folder, change)
+    return _computed_again(bench, folder)
+
+
+def column_forged(bench, rng):
+    """a column that says what a trial was is changed in every row, checksums included"""
+    folder = bench.finished()
+    name = rng.choice(["seed", "samples", "network.connectivity", "task.noise"])
+
+    def change(table):
+        values = table[name].to_pylist()
+        wrong = [f"{v}x" if isinstance(v, str) else v + 1 for v in values]
+        return table.set_column(table.column_names.index(name), name, pa.array(wrong))
+
+    _rewritten(folder, change)
+    return _computed_again(bench, folder)
+
+
+def part_forged(bench, rng):
+    """a part with other results for some trials is added"""
+    folder = bench.finished()
+    table = pq.read_table(rng.choice(parts_of(folder))).replace_schema_metadata()
+    some = table.slice(0, max(1, table.num_rows - 1))
+    risk = pa.array([value + 0.5 for value in some["risk"].to_pylist()])
+    forged = some.set_column(some.column_names.index("risk"), "risk", risk)
+    write_part(folder / "out" / "ledger", forged)
+    return _computed_again(bench, folder)
+
+
+def two_verifies(bench, rng):
+    """two processes recompute the verdicts of one folder at once"""
+    folder = bench.folder()
+    shutil.copytree(bench.whole(HERE).folder / "out", folder / "out")
+    before = {file: file.read_bytes() for file in (folder / "out").rglob("*") if file.is_file()}
+    texts = []
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        os.symlink(folder / "out", folder / name / "out")
+    argv = ("verify", "--from", "out", "--json")
+    commands = [bench.zygote.start(argv, folder / name) for name in ("a", "b")]
+    for command, name in zip(commands, ("a", "b")):
+        code, said = command.finish()
+        assert code == 0, said
+        texts.append((folder / name / "out.txt").read_text())
+    assert texts[0] == texts[1]
+    assert "verdict" in texts[0]
+    assert all(file.read_bytes() == data for file, data in before.items()), "the folder changed"
+    shutil.rmtree(folder)
+    return "the same verdicts, and nothing written"
+
+
+def hostile_worker(bench, rng):
+    """a worker answers with pickles that run code, damaged bytes, or rows of other trials"""
+    import distributed.protocol
+    from distributed.protocol.serialize import ToPickle
+
+    from malformed import answers
+    from separatrix.engine.execute.secure import Refused, no_pickles
+
+    folder = bench.folder()
+
+    class Planted:
+        def __reduce__(self):
+            return os.mkdir, (str(folder / "ran"),)
+
+    frames = distributed.protocol.dumps({"result": ToPickle(Planted())})
+    with no_pickles():
+        assert isinstance(distributed.protocol.loads(frames)["result"], Refused)
+    assert not (folder / "ran").exists()
+    for _ in range(100):
+        what, words = answers(rng)
+        assert what != "internal error", words
+    return "refused"
+
+
+def diagnose_killed(bench, rng):
+    """`separatrix diagnose` is killed at a random moment and run again"""
+    folder = bench.folder()
+    argv = ("diagnose", "iris", "--budget", "20s", "--out", "out")
+    command = bench.zygote.start(argv, folder)
+    time.sleep(rng.uniform(2, 15))
+    command.signal()
+    command.finish()
+    code, said = bench.zygote.start(argv, folder).finish()
+    assert code == 0, said
+    assert (folder / "out" / "diagnosis.json").stat().st_size > 0
+    shutil.rmtree(folder)
+    return "ended well the second time"
+
+
 # Fault, and how often of a hundred runs it is tried; the first four are kills with signal 9.
 KILLS = {
     driver_killed: 45,
@@ -297,4 +420,10 @@ OTHERS = {
     ctrl_c_twice: 5,
     part_corrupted: 20,
     part_truncated: 10,
+    identities_swapped: 10,
+    column_forged: 10,
+    part_forged: 10,
+    two_verifies: 3,
+    hostile_worker: 10,
+    diagnose_killed: 3,
 }

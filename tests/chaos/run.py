@@ -18,6 +18,8 @@ import tempfile
 import traceback
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # for tests/malformed.py
+
 from faults import KILLS, OTHERS
 from harness import HERE, WORKERS, Bench
 

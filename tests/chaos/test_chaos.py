@@ -6,14 +6,19 @@ import sys
 import pytest
 from faults import (
     clock_jumps,
+    column_forged,
     device_memory,
     disk_full,
     driver_killed,
+    hostile_worker,
+    identities_swapped,
     killed_while_compacting,
     killed_while_writing,
     part_corrupted,
+    part_forged,
     part_truncated,
     two_at_once,
+    two_verifies,
 )
 from harness import Bench
 
@@ -42,6 +47,11 @@ def bench(tmp_path_factory):
         (device_memory, 1),
         (part_corrupted, 3),
         (part_truncated, 2),
+        (identities_swapped, 1),
+        (column_forged, 1),
+        (part_forged, 1),
+        (two_verifies, 1),
+        (hostile_worker, 1),
     ],
     ids=lambda item: getattr(item, "__name__", None),
 )
