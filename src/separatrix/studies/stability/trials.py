@@ -239,7 +239,7 @@ def measure_patches(lab: Lab, s: StabilitySettings, source: str) -> PatchSurvey:
                 "points": [result.points],
                 "span": [result.span],
             }
-            if lab.progress is not None:
+            if callable(lab.progress):
                 lab.progress("patch geometry", done + 1, len(SCHEMES))
         return out
 
