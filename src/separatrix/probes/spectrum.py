@@ -40,6 +40,10 @@ class SpectralDensity(NamedTuple):
 
     Sums of `weights` over a row are 1: integrals over the density are averages over eigenvalues.
     `size` is the number of parameters.
+
+    >>> density = SpectralDensity(jnp.array([[1.0, 4.0]]), jnp.array([[0.75, 0.25]]), size=4)
+    >>> float(density.moment(1)), float(density.share_above(2.0))
+    (1.75, 0.25)
     """
 
     nodes: Float[Array, "vectors degree"]
