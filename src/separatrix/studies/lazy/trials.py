@@ -152,7 +152,7 @@ def trials_of(s: LazySettings, cell: LazyCell) -> list[Trial]:
     """The trials of a trained network: every training set with every seed.
 
     >>> len(trials_of(LazySettings(), LazyCell("cube", 8, "CNN", trained=True)))
-    12
+    6
     """
     task, network = task_of(s, cell.task, cell.size), network_of(s, cell)
     measure = Measure(test=s.test, times=10, check_rows=s.check_rows)
