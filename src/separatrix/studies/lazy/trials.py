@@ -3,6 +3,7 @@ beside it.
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -108,12 +109,8 @@ def kernel_errors(s: LazySettings, task: str, size: int, network: str, seed: int
     >>> many < 0.1 < few
     True
     """
-    made, key = task_of(s, task, size), jax.random.key(seed)
-    truth = made.truth(named(key, "truth"))
-    train = made.draw(named(key, "train"), max(s.samples), truth)
-    test = made.draw(named(key, "test"), s.test, truth)
-    clean = made.clean(test.x, truth)
-    check = made.draw(named(key, "check"), s.check_rows, truth)
+    counts = max(s.samples), s.check_rows, s.test
+    (train, check, test), clean = _draw(task_of(s, task, size), counts, jax.random.key(seed))
     x, y, judged = (np.asarray(part) for part in (train.x, train.y, check.y))
     inputs = np.concatenate([x, np.asarray(check.x), np.asarray(test.x)])
     # Training sets are nested, so one matrix holds the kernels of all of them.
@@ -134,6 +131,17 @@ def kernel_errors(s: LazySettings, task: str, size: int, network: str, seed: int
             right = np.asarray(clean)
             out.append(float(np.mean((guess - right) ** 2) / right.var()))
     return out
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _draw(made: Task, counts: tuple[int, ...], key: Any) -> Any:
+    """The rows that train, choose and test, and the noiseless labels of the last (or None)."""
+    truth = made.truth(named(key, "truth"))
+    parts = [
+        made.draw(named(key, name), count, truth)
+        for name, count in zip(("train", "check", "test"), counts)
+    ]
+    return parts, made.clean(parts[-1].x, truth)
 
 
 def network_of(s: LazySettings, cell: LazyCell) -> Network:
