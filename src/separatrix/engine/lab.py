@@ -305,7 +305,7 @@ class Lab:
     def _execute(self, plan: Plan, what: str, total: int) -> None:
         before = done = total - plan.trials
         try:
-            self._report(what, done, total)
+            self.report_progress(what, done, total)
             if self._spent():
                 return
             executor = self._executor(plan)
@@ -320,7 +320,7 @@ class Lab:
                     self.ledger.write(finished.rows)
                 self.tally = self.tally.add(finished.tally)
                 done += len(finished.rows) + finished.stored
-                self._report(what, done, total)
+                self.report_progress(what, done, total)
                 if self._spent() and done < total:
                     return
             self._check_stored(plan)
@@ -376,6 +376,7 @@ class Lab:
     def _spent(self) -> bool:
         return self.budget is not None and time.monotonic() - self._begin > self.budget
 
-    def _report(self, what: str, done: int, total: int) -> None:
-        if callable(self.progress):
+    def report_progress(self, what: str, done: int, total: int) -> None:
+        """Tell `progress`, where there is one, how far a piece of work is."""
+        if self.progress is not None and not isinstance(self.progress, bool):
             self.progress(what, done, total)

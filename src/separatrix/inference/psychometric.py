@@ -162,7 +162,7 @@ class Surface:
 
     def marginal(self) -> np.ndarray:
         """Log likelihood of the threshold alone, the curves averaged out; its maximum is 0."""
-        flat = special.logsumexp(self.values, axis=1)
+        flat = np.asarray(special.logsumexp(self.values, axis=1))
         return flat - flat.max()
 
     def weights(self) -> np.ndarray:

@@ -63,7 +63,7 @@ def live_run(lab: Lab, studies: list[str]) -> Iterator[None]:
     >>> read_live(lab.folder)["ended"]
     True
     """
-    shown: Progress | None = lab.progress
+    shown: Progress | None = None if isinstance(lab.progress, bool) else lab.progress
     last = -math.inf
 
     def progress(what: str, done: int, total: int) -> None:

@@ -62,6 +62,5 @@ def audit_all(lab: Lab, s: EquivarianceSettings) -> Gaps:
         gaps[network, optimizer] = lab.remember(
             "equivariance", parameters, lambda n=network, o=optimizer: audit(s, n, o)
         )
-        if callable(lab.progress):
-            lab.progress("equivariance", done + 1, len(PAIRS))
+        lab.report_progress("equivariance", done + 1, len(PAIRS))
     return gaps

@@ -23,8 +23,7 @@ def measure_windows(lab: Lab, s: PatternReadoutSettings) -> list[dict[str, Any]]
     for count, window in enumerate(s.windows):
         inputs = dataclasses.asdict(s) | {"windows": [window], "window": window}
         rows.append(lab.remember("lemma6", inputs, lambda window=window: check_window(s, window)))
-        if callable(lab.progress):
-            lab.progress("pattern-readout", count + 1, len(s.windows))
+        lab.report_progress("pattern-readout", count + 1, len(s.windows))
     return rows
 
 

@@ -239,8 +239,7 @@ def measure_patches(lab: Lab, s: StabilitySettings, source: str) -> PatchSurvey:
                 "points": [result.points],
                 "span": [result.span],
             }
-            if callable(lab.progress):
-                lab.progress("patch geometry", done + 1, len(SCHEMES))
+            lab.report_progress("patch geometry", done + 1, len(SCHEMES))
         return out
 
     return lab.remember("patch-geometry-2", inputs, calculate)

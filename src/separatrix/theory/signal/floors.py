@@ -111,7 +111,7 @@ def information_share(patches: int, noise: float, rows: int = 200_000) -> Estima
         projection = noise * rng.standard_normal((min(block, rows - start), patches))
         projection[:, 0] += 1.0
         log = projection / noise**2
-        log -= logsumexp(log, axis=1, keepdims=True)
+        log -= np.asarray(logsumexp(log, axis=1, keepdims=True))
         squares.append(np.exp(2 * log).sum(1))
     share = np.concatenate(squares)
     return Estimate(float(share.mean()), float(share.std() / math.sqrt(rows)))
@@ -324,7 +324,8 @@ def _projection_losses(rng: np.random.Generator, aligned: np.ndarray, noise: flo
     own = np.arange(count), place
     seen[own] += aligned[own]  # by symmetry the label is +1
     exponent, cost = aligned * seen / noise**2, aligned**2 / (2 * noise**2)
-    gap = logsumexp(exponent - cost, axis=1) - logsumexp(-exponent - cost, axis=1)
+    for_plus = np.asarray(logsumexp(exponent - cost, axis=1))
+    gap = for_plus - np.asarray(logsumexp(-exponent - cost, axis=1))
     return 0.5 * (1 - np.sign(gap))
 
 
