@@ -12,6 +12,7 @@ exceptions of Python and inert `Refused` objects, and nothing in them is called.
 
 import contextlib
 import io
+import os
 import pickle
 import threading
 from collections.abc import Iterator
@@ -119,7 +120,7 @@ def no_pickles() -> Iterator[None]:
                 module.pickle = PlainPickle(pickle)
     try:
         # A function of the standard library that does no harm if it is called after all.
-        if protocol.loads(pickle.dumps(pickle.dumps)) is not Refused:
+        if protocol.loads(protocol.dumps(os.getcwd)) is not Refused:
             raise SeparatrixError(
                 "this version of `distributed` reads pickles in a way that cannot be refused; "
                 "install the version in constraints.txt"
