@@ -24,7 +24,7 @@ class CertificateSettings(Settings, of="patterns.certificate"):
     windows: tuple[int, ...] = setting(default=(2, 2, 3), low=1)
     filters: tuple[int, ...] = setting(default=(8192, 16384, 1024), low=1)
     steps: tuple[int, ...] = setting(default=(5000, 5000, 2000), low=1)
-    seeds: int = setting(default=3, low=2)
+    seeds: int = setting(default=2, low=2)
     records: int = setting(default=40, low=1)
     local: int = setting(default=1, low=0)
 
