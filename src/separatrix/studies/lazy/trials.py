@@ -230,8 +230,7 @@ def measure_kernels(lab: Lab, s: LazySettings) -> dict[LazyCell, np.ndarray]:
                 )
             )
         out[cell] = np.array(rows)
-        if callable(lab.progress):
-            lab.progress("lazy", done + 1, len(cells))
+        lab.report_progress("lazy", done + 1, len(cells))
     return out
 
 
