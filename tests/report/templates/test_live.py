@@ -85,8 +85,9 @@ def test_names_that_are_scripts_are_shown_and_not_run(browser, served):
 def test_the_report_opens_from_it_and_works_there(browser, served):
     tab, said, asked = visit(browser, served.url)
     tab.get_by_role("link", name="The report").click()
-    tab.get_by_label("Verdict").select_option("undecided")
-    assert tab.locator("table.claims tbody tr:visible").count() == 1
+    tab.locator("[name=verdict]").select_option("undecided")
+    assert tab.locator("tr[data-paper]:visible").count() == 1
+    tab.goto(tab.url.replace("index.html", "study-sample.html"))  # the page of the only study
     with tab.expect_download() as saved:
         tab.locator("#sample-curves .tools button").click()
     assert saved.value.suggested_filename == "sample-curves.csv"
