@@ -152,11 +152,11 @@ def test_a_second_run_recomputes_nothing_and_gives_the_same_bytes(finished):
     assert len(sx.engine.read_manifest(folder)) >= 2
 
 
-def test_without_trials_everything_is_undecided_and_nothing_breaks(tmp_path):
+def test_without_trials_nothing_is_measured_and_nothing_breaks(tmp_path):
     run = tiny_jobs("signal-first")
     with sx.Lab(tmp_path, workers=0, budget=0.0) as lab:
         claims = run_jobs(run, lab, "quick", 0, "")
-    assert set(verdicts(claims).values()) == {"undecided"}
+    assert set(verdicts(claims).values()) == {"not measured"}
     assert not lab.complete
 
 
