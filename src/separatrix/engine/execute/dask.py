@@ -184,7 +184,8 @@ def _end(processes: list[subprocess.Popen[str]]) -> None:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                pipe.close()
+                with contextlib.suppress(OSError):  # the process may have ended before it read
+                    pipe.close()
     processes.clear()
 
 
