@@ -140,6 +140,8 @@ def escaped(cell: Any) -> Any:
     >>> escaped("=1+2"), escaped(-3.5), escaped("CNN"), escaped("-0.5"), escaped(None)
     ("'=1+2", -3.5, 'CNN', '-0.5', '')
     """
+    if isinstance(cell, str):  # the writer quotes a line feed, but not a carriage return
+        cell = cell.replace("\r", "\n")
     if cell is None:
         return ""
     if isinstance(cell, str) and (cell[:1] in FORMULA or cell.lstrip()[:1] in FORMULA):
