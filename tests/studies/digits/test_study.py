@@ -72,7 +72,7 @@ def test_networks_of_a_seed_see_the_same_sequences(tiny):
         assert roots["shared", seed] == roots["local", seed] == roots["full", seed]
 
 
-def test_without_trials_everything_is_undecided():
+def test_without_trials_nothing_is_measured():
     assert measure_all(sx.Lab(budget=0.0), S).cells == {}
     outcome = find_study("digits").conclude(sx.Lab(budget=0.0), S).plain()
-    assert {each["verdict"] for each in outcome["findings"]} == {"undecided"}
+    assert {each["verdict"] for each in outcome["findings"]} == {"not measured"}

@@ -37,7 +37,7 @@ def vc_dimension(
         The bound, at least the number of weights.
 
     >>> round(vc_dimension(first_layer=12, readout=4, units=4))
-    211
+    236
     """
     check_choice("vc_dimension", "activation", activation, BREAKPOINTS)
     first = grid("vc_dimension", "first_layer", first_layer, 1)
