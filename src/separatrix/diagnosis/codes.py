@@ -83,6 +83,11 @@ CODES: dict[str, Code] = {
         "The verdict needs all of them.",
         "Give more time.",
     ),
+    "numeric-header": Code(
+        "The first line of a table without a header holds numbers.",
+        "A header of numbers would count as a row.",
+        "Remove the line if it is a header.",
+    ),
     "one-hot": Code("Labels are one-hot rows.", "They are read as class numbers.", "Nothing."),
     "perhaps-group": Code(
         "A column of inputs has few values that repeat, or is named like a subject.",
@@ -99,6 +104,11 @@ CODES: dict[str, Code] = {
         "They may be images.",
         "Say `--shape 28,28`.",
     ),
+    "perhaps-label": Code(
+        "A column looks like a second label.",
+        "A feature that gives the label away makes every network look good.",
+        "Drop it with `--drop COLUMN` if it does.",
+    ),
     "rare-class": Code(
         "A class has fewer than five rows.", "It can hardly be learnt or tested.", "Label more."
     ),
@@ -106,6 +116,11 @@ CODES: dict[str, Code] = {
         "Pictures differ in size.",
         "They were brought to one size.",
         "Resize them yourself if another size suits.",
+    ),
+    "rotation": Code(
+        "Pictures ask to be rotated when shown (EXIF).",
+        "They are read as they are stored.",
+        "Rotate the files if needed.",
     ),
     "rows-sampled": Code(
         "A data set that gives rows one by one is large.",

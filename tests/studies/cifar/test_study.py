@@ -26,7 +26,10 @@ def test_a_tiny_run():
     plain = json.loads(
         json.dumps(find_study("cifar").conclude(sx.Lab(workers=0), s).plain(), allow_nan=False)
     )
-    assert [each["id"] for each in plain["findings"]] == ["malach.cifar.cnn-ahead"]
+    assert [each["id"] for each in plain["findings"]] == [
+        "malach.cifar.cnn-ahead",
+        "malach.cifar.parameters-do-not-explain",
+    ]
     assert len(plain["tables"][0]["rows"]) == len(cells(s)) == 5
     assert [series["label"] for series in plain["figures"][0]["series"]] == [
         "CNN, depth 2",
@@ -36,5 +39,6 @@ def test_a_tiny_run():
     assert plain["findings"][0]["conditions_met"] is False
 
 
-def test_without_trials_it_is_undecided():
-    assert find_study("cifar").conclude(sx.Lab(budget=0.0), S).findings[0].verdict == "undecided"
+def test_without_trials_it_is_not_measured():
+    findings = find_study("cifar").conclude(sx.Lab(budget=0.0), S).findings
+    assert {finding.verdict for finding in findings} == {"not measured"}
