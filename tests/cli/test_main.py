@@ -268,7 +268,7 @@ def test_a_name_that_is_too_long_is_one_sentence(command):
     "error, words",
     [
         (MemoryError(), "not enough memory"),
-        (PermissionError(13, "Permission denied", "/root/x"), "Permission denied ('/root/x')"),
+        (PermissionError(13, "Permission denied", "/no/x"), "Permission denied ('/no/x')"),
         (OSError(28, "No space left on device"), "cannot write to standard output"),
     ],
 )

@@ -119,10 +119,37 @@ def test_errors_of_the_users_classes_are_one_sentence():
 
 def test_malformed_inputs_never_raise_anything_else():
     rng = np.random.default_rng(1)
-    parts = [None, 0, "x", b"", [], {}, (), X, X[:0], X[:, :1], Y, np.array("a"), float("nan"),
-        np.full((30, 3), np.nan), np.array([[object()] * 3] * 30), [[1], [1, 2]], {"x": X},
-        {"x": X, "y": Y[:3]}, [(X, Y, 1)], range(40), set(), lambda: 0, 1e400, np.zeros((30, 2, 2, 2, 2)),
-        {"x": None, "y": None}, [({}, {})], [(None, None)] * 30, "no-such-file.csv", np.eye(30) * 1j]  # fmt: skip
+    parts = [
+        None,
+        0,
+        "x",
+        b"",
+        [],
+        {},
+        (),
+        X,
+        X[:0],
+        X[:, :1],
+        Y,
+        np.array("a"),
+        float("nan"),
+        np.full((30, 3), np.nan),
+        np.array([[object()] * 3] * 30),
+        [[1], [1, 2]],
+        {"x": X},
+        {"x": X, "y": Y[:3]},
+        [(X, Y, 1)],
+        range(40),
+        set(),
+        lambda: 0,
+        1e400,
+        np.zeros((30, 2, 2, 2, 2)),
+        {"x": None, "y": None},
+        [({}, {})],
+        [(None, None)] * 30,
+        "no-such-file.csv",
+        np.eye(30) * 1j,
+    ]
     for _ in range(2000):
         pick = [parts[i] for i in rng.integers(0, len(parts), 4)]
         options = {"groups": pick[2], "split": pick[3]} if rng.random() < 0.3 else {}

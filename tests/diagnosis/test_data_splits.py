@@ -43,8 +43,13 @@ def test_groups_stay_on_one_side():
 def test_tested_rows_are_the_users():
     data = data_of()
     tested = np.arange(600) >= 400
-    split = split_rows(data.labels, Splitting(np.arange(600), tested=tested),
-        sizes_of(data, Splitting(np.arange(600), tested=tested), S), 0, 3)  # fmt: skip
+    split = split_rows(
+        data.labels,
+        Splitting(np.arange(600), tested=tested),
+        sizes_of(data, Splitting(np.arange(600), tested=tested), S),
+        0,
+        3,
+    )
     assert tested[split.test].all()
     assert not tested[np.concatenate([split.learn, split.check])].any()
 

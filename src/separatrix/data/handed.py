@@ -85,7 +85,7 @@ def labelled_from(
 
 def _raw(
     x: Any, y: Any, label: str | None, drop: tuple[str, ...], named: dict[str, Any], name: str
-) -> RawData:  # fmt: skip
+) -> RawData:
     if hasattr(x, "data") and hasattr(x, "target") and y is None:  # scikit-learn's Bunch
         inputs = x.images if hasattr(x, "images") else x.data
         classes = tuple(map(str, _listed(getattr(x, "target_names", None))))
@@ -130,7 +130,7 @@ def _is_frame(x: Any) -> bool:
 
 def _frame(
     x: Any, y: Any, label: str | None, drop: tuple[str, ...], named: dict[str, Any], name: str
-) -> RawData:  # fmt: skip
+) -> RawData:
     """A data frame of pandas, polars or pyarrow, with the checks that files get."""
     import pyarrow
 

@@ -107,9 +107,17 @@ def diagnose(
         check_number("diagnose", "target", target, 0, 1)
     check_codes(tuple(ignore))
     data = labelled_from(
-        x, y, label=label, groups=groups, split=split, drop=drop, kind=kind, shape=shape,
-        task=task, name=name,
-    )  # fmt: skip
+        x,
+        y,
+        label=label,
+        groups=groups,
+        split=split,
+        drop=drop,
+        kind=kind,
+        shape=shape,
+        task=task,
+        name=name,
+    )
     bench = Bench(data, splitting_of(data, ordered), s, lab or Lab(budget=s.budget), begin)
     return conclude(bench, target, tuple(ignore))
 
@@ -250,7 +258,7 @@ def _windows(candidate: Candidate, kind: str, axes: int) -> str:
 
 def _words(
     bench: Bench, judged: Judgement, scores: dict[str, Any], best: str, simple: str
-) -> tuple[str, str, str]:  # fmt: skip
+) -> tuple[str, str, str]:
     """How many labels are saved, the answer, and what to do."""
     axes, kind = len(bench.data.shape) - 1, bench.data.kind
     if not scores:

@@ -14,9 +14,13 @@ BOOSTING = 4e7  # values x classes x rounds that boosting may take; beyond, fore
 
 
 def fit_baseline(
-    model: str, x: np.ndarray, y: np.ndarray, parts: Sequence[np.ndarray], classes: int,
+    model: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    parts: Sequence[np.ndarray],
+    classes: int,
     balanced: bool,
-) -> dict[str, list[float]]:  # fmt: skip
+) -> dict[str, list[float]]:
     """Fit one of `MODELS`, choose its one knob on check rows, and answer for check and test rows.
 
     Args:

@@ -91,9 +91,7 @@ class Split:
         self.learn, self.check, self.test = learn, check, test
 
 
-def split_rows(
-    labels: np.ndarray, how: Splitting, sizes: Sizes, seed: int, number: int
-) -> Split:  # fmt: skip
+def split_rows(labels: np.ndarray, how: Splitting, sizes: Sizes, seed: int, number: int) -> Split:
     """The split of a number. Splits take stretches of one random order as long as it lasts, so that
     on large data they share no row.
 

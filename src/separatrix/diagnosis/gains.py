@@ -59,9 +59,11 @@ class Gain:
 
 
 def spread_of(
-    means: Float[np.ndarray, " splits"], noises: Float[np.ndarray, " splits"], shared: float,
+    means: Float[np.ndarray, " splits"],
+    noises: Float[np.ndarray, " splits"],
+    shared: float,
     trained: float,
-) -> float:  # fmt: skip
+) -> float:
     """The variance of the mean over splits.
 
     Args:

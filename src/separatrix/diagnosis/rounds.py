@@ -100,9 +100,13 @@ class Bench:
         return self.settings.budget - (time.monotonic() - self.begin)
 
     def trial(
-        self, candidate: Candidate, group: Windows | None, labels: int, split: int,
+        self,
+        candidate: Candidate,
+        group: Windows | None,
+        labels: int,
+        split: int,
         control: str = "",
-    ) -> Trial:  # fmt: skip
+    ) -> Trial:
         """The trial of a candidate on the first `labels` rows of a split, under a control."""
         s, seed = self.settings, split + 1
         network = network_of(
@@ -204,9 +208,12 @@ class Bench:
     def scores(self, model: str, labels: int) -> np.ndarray:
         """The metric of a model on every split on which it was measured."""
         return np.array(
-            [a.score for (name, size, _), a in sorted(self.answers.items(), key=lambda i: i[0])
-             if (name, size) == (model, labels)]
-        )  # fmt: skip
+            [
+                a.score
+                for (name, size, _), a in sorted(self.answers.items(), key=lambda i: i[0])
+                if (name, size) == (model, labels)
+            ]
+        )
 
 
 def _split_of(trial: Trial) -> int:
@@ -250,8 +257,11 @@ def choose_networks(bench: Bench) -> None:
 
 
 def _merits(
-    bench: Bench, pairs: Sequence[tuple[Candidate, Windows | None]], splits: Sequence[int], labels: int
-) -> dict[tuple[Candidate, Windows | None], float]:  # fmt: skip
+    bench: Bench,
+    pairs: Sequence[tuple[Candidate, Windows | None]],
+    splits: Sequence[int],
+    labels: int,
+) -> dict[tuple[Candidate, Windows | None], float]:
     trials = {
         (pair, split): bench.trial(*pair, labels, split) for pair in pairs for split in splits
     }

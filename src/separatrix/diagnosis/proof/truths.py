@@ -36,9 +36,14 @@ class Truth:
 
 
 def patches(
-    rng: np.random.Generator, k: int, d: int, noise: float, moving: bool = True,
-    permuted: bool = False, rows: int = 6000,
-) -> Case:  # fmt: skip
+    rng: np.random.Generator,
+    k: int,
+    d: int,
+    noise: float,
+    moving: bool = True,
+    permuted: bool = False,
+    rows: int = 6000,
+) -> Case:
     """The task of Lahoti et al.: k patches of d numbers, one of which holds ±w; `moving` says
     whether it is another one in every row.
     """
@@ -53,9 +58,14 @@ def patches(
 
 
 def even_patterns(
-    rng: np.random.Generator, length: int, noise: float, moving: bool, permuted: bool = False,
-    rows: int = 6000, width: int = 16,
-) -> Case:  # fmt: skip
+    rng: np.random.Generator,
+    length: int,
+    noise: float,
+    moving: bool,
+    permuted: bool = False,
+    rows: int = 6000,
+    width: int = 16,
+) -> Case:
     """One of two orthogonal patterns, of either sign, at any place or at a fixed one: no linear
     function of the input tells the classes apart.
     """
