@@ -273,7 +273,7 @@ class Lab:
             and self.workers != 0
             and self._dask is None
             and not self.device.batched
-            and not self._spent()
+            and not self.out_of_time()
         )
 
     def _worker_processes(self) -> Workers:
@@ -306,7 +306,7 @@ class Lab:
         before = done = total - plan.trials
         try:
             self.report_progress(what, done, total)
-            if self._spent():
+            if self.out_of_time():
                 return
             executor = self._executor(plan)
             if executor is self._workers and self._expected:
@@ -321,7 +321,7 @@ class Lab:
                 self.tally = self.tally.add(finished.tally)
                 done += len(finished.rows) + finished.stored
                 self.report_progress(what, done, total)
-                if self._spent() and done < total:
+                if self.out_of_time() and done < total:
                     return
             self._check_stored(plan)
         except KeyboardInterrupt:
@@ -373,7 +373,12 @@ class Lab:
         if self._workers is not None:
             self.tally = self.tally.add(self._workers.collect())
 
-    def _spent(self) -> bool:
+    def out_of_time(self) -> bool:
+        """Whether the budget has ended; a study then leaves out what it has not begun.
+
+        >>> Lab().out_of_time(), Lab(budget=0.0).out_of_time()
+        (False, True)
+        """
         return self.budget is not None and time.monotonic() - self._begin > self.budget
 
     def report_progress(self, what: str, done: int, total: int) -> None:

@@ -3,8 +3,8 @@ outcomes decide where to try next.
 """
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Hashable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -153,3 +153,117 @@ def _tallied(rows: list[dict[str, Any]], query: Query) -> list[Tally]:
     if not rows:
         return []
     return list(tally([row["samples"] for row in rows], [query.success(row) for row in rows]))
+
+
+class Ask(NamedTuple):
+    """Trials of a calculation that a search asks for: so many at one size, from a first index on."""
+
+    samples: int
+    first: int
+    trials: int
+
+
+Ladder = Generator[list[Ask], list[int], list[Tally]]
+BRACKET = (0.2, 0.8)  # shares of successes below and above which a size is clearly on one side
+BRACKET_STEPS = 30  # of widening; the ladder is then a factor of thousands long
+
+
+def climb_ladder(start: float, ratio: float, few: int, more: int) -> Ladder:
+    """A threshold search for calculations that are cheap: sizes on a ladder until one clearly fails
+    and one clearly succeeds, then more trials at the six sizes around the crossing.
+
+    Many such searches go forward together (`climb_together`), so that their trials share batches.
+
+    Args:
+        start: where the ladder begins, the expected threshold.
+        ratio: of neighbouring sizes.
+        few: trials per size while it widens, at every other size.
+        more: trials per size around the crossing.
+
+    Yields:
+        What to try next; send the number of successes of each.
+
+    Returns:
+        The tallies of all sizes.
+
+    >>> ladder, asked = climb_ladder(10.0, 1.5, few=4, more=6), []
+    >>> asks = next(ladder)
+    >>> try:
+    ...     while True:
+    ...         asked += [ask.samples for ask in asks]
+    ...         asks = ladder.send([ask.trials * (ask.samples > 40) for ask in asks])
+    ... except StopIteration as end:
+    ...     tallies = end.value
+    >>> asked[:4], [tally.resource for tally in tallies if tally.successes][0]
+    ([4, 10, 22, 51], 51)
+    """
+    done: dict[int, list[int]] = {}
+
+    def ask(places: list[int], count: int) -> list[Ask]:
+        sizes = dict.fromkeys(max(1, round(start * ratio**place)) for place in places)
+        return [Ask(size, done.get(size, [0, 0])[1], count) for size in sizes]
+
+    def add(asks: list[Ask], successes: list[int]) -> None:
+        for one, good in zip(asks, successes, strict=True):
+            before = done.get(one.samples, [0, 0])
+            done[one.samples] = [before[0] + good, before[1] + one.trials]
+
+    def share(place: int) -> float:
+        good, count = done[max(1, round(start * ratio**place))]
+        return good / count
+
+    asks = ask([-2, 0, 2, 4], few)
+    add(asks, (yield asks))
+    lowest, highest = -2, 4
+    for _ in range(BRACKET_STEPS):
+        wider = []
+        if share(lowest) > BRACKET[0] and start * ratio**lowest > 1:
+            wider += [lowest - 4, lowest - 2]
+        if share(highest) < BRACKET[1]:
+            wider += [highest + 2, highest + 4]
+        if not wider:
+            break
+        lowest, highest = min(lowest, *wider), max(highest, *wider)
+        asks = ask(wider, few)
+        add(asks, (yield asks))
+    tried = range(lowest, highest + 1, 2)
+    crossing = next((place for place in tried if share(place) >= 0.5), highest)
+    asks = ask(list(range(crossing - 3, crossing + 3)), more)
+    add(asks, (yield asks))
+    return [Tally(size, *counts) for size, counts in sorted(done.items())]
+
+
+def climb_together(
+    ladders: Mapping[Name, Ladder],
+    answer: Callable[[list[tuple[Name, Ask]]], list[int] | None],
+) -> dict[Name, list[Tally]]:
+    """Let many ladders go forward in step, so that what they ask for in a round runs together.
+
+    Args:
+        ladders: the searches by name.
+        answer: the successes of every ask of a round, in their order; None where time is up.
+
+    Returns:
+        The tallies of the searches that ended; when time is up the others are missing.
+
+    >>> ladders = {"a": climb_ladder(8.0, 1.5, 4, 6)}
+    >>> found = climb_together(ladders, lambda asks: [a.trials * (a.samples > 9) for _, a in asks])
+    >>> [tally.resource for tally in found["a"] if tally.successes][0]
+    12
+    """
+    waiting: dict[Any, list[Ask]] = {name: next(ladder) for name, ladder in ladders.items()}
+    found: dict[Any, list[Tally]] = {}
+    climbing: Mapping[Any, Ladder] = ladders
+    while waiting:
+        answers = answer([(name, one) for name, asks in waiting.items() for one in asks])
+        if answers is None:
+            break
+        rest = iter(answers)
+        going: dict[Any, list[Ask]] = {}
+        for name, asks in waiting.items():
+            try:
+                going[name] = climbing[name].send([next(rest) for _ in asks])
+            except StopIteration as end:
+                found[name] = end.value
+        waiting = going
+    return found

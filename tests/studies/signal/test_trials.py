@@ -1,7 +1,6 @@
 """How networks are tuned and thresholds searched."""
 
 import pandas as pd
-import pytest
 
 from separatrix.engine import Lab
 from separatrix.inference import Tally, estimate_threshold
@@ -111,24 +110,28 @@ def test_a_row_that_is_not_finite_reaches_nothing():
     assert risk({"risk": 0.0})
 
 
-@pytest.mark.parametrize("network", ["CNN", "LCN", "FCN"])
-def test_searches_with_estimators_bracket_the_alignment(network):
-    for estimator in t.estimators_of(network):
-        outcomes = t.search_estimator(
-            estimator=estimator,
-            network=network,
-            patches=5,
-            dimension=6,
-            noise=0.3,
-            alignment=0.8,
-            bias=0.5,
-            floor=SignalSettings().floor(network, "fixed", 5, 6),
-            ratio=1.25,
-            trials=24,
-            seed=1,
-        )
-        threshold = estimate_threshold([Tally(*entry) for entry in outcomes])
-        assert threshold.censoring in ("none", "left")
+def test_searches_with_estimators_find_the_alignment_and_go_on_after_a_budget(tmp_path):
+    first = Lab(tmp_path, budget=0.0)
+    # The genie and the average need no programs; their rounds end with those of the others.
+    assert t.measure_estimators(first, SMALL) == {}
+    assert not first.complete
+    lab = Lab(tmp_path)
+    found = t.measure_estimators(lab, SMALL)
+    wanted = {(c, e) for c in t.signal_cells(SMALL) for e in t.estimators_of(c.network)}
+    assert set(found) == wanted
+    assert all(threshold.censoring in ("none", "left") for threshold in found.values())
+    cell = t.SignalCell("root", "FCN", 3, 4)
+    # More cannot be known than the genie knows.
+    assert found[cell, "em"].high > found[cell, "genie"].low
+    assert lab.complete
+    # What was calculated is not calculated again, also without time.
+    files = sorted(tmp_path.rglob("signal-estimator-*.json"))
+    assert files
+    again = t.measure_estimators(Lab(tmp_path), SMALL)
+    assert {name: str(one) for name, one in again.items()} == {
+        name: str(one) for name, one in found.items()
+    }
+    assert sorted(tmp_path.rglob("signal-estimator-*.json")) == files
 
 
 def test_two_steps_are_an_average_and_a_step_through_the_activation():

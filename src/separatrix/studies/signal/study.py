@@ -70,9 +70,27 @@ class SignalStudy(Study[SignalSettings]):
                 bf.exponent_table(s, searches),
                 f.tuning_rows(s, tuned),
             ),
-            signal_notes(s, searches, tuned),
+            (*signal_notes(s, searches, tuned), *missing_estimators(s, estimators)),
             answer=f.answer(s, searches),
         )
+
+
+def missing_estimators(s: SignalSettings, estimators: t.Thresholds) -> tuple[Note, ...]:
+    """A warning where a budget ended before every estimator's search did.
+
+    >>> len(missing_estimators(SignalSettings(), {}))
+    1
+    """
+    every = [(c, e) for c in t.signal_cells(s) for e in t.estimators_of(c.network)]
+    missing = [f"{c.describe()} ({e})" for c, e in every if (c, e) not in estimators]
+    if not missing:
+        return ()
+    listed = "; ".join(missing[:4]) + (f" and {len(missing) - 4} more" if missing[4:] else "")
+    text = (
+        f"The budget ended before {len(missing)} of {len(every)} estimators were measured; the same "
+        f"command goes on from there: {listed}."
+    )
+    return (Note("estimators-missing", "warning", text),)
 
 
 def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tuple[Note, ...]:

@@ -10,20 +10,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.engine import Lab, Measure, Trial
-from separatrix.inference import SearchPlan, Tally, Threshold, estimate_threshold
+from separatrix.inference import SearchPlan, Threshold, estimate_threshold
 from separatrix.learners import Learner, Ramp, Stages, two_step
 from separatrix.networks import CNN, FCN, LCN, LSA, Initial, Network
 from separatrix.studies.cells import Row
-from separatrix.studies.search import Query, SearchResult, find_thresholds
+from separatrix.studies.search import (
+    Ask,
+    Ladder,
+    Query,
+    SearchResult,
+    climb_ladder,
+    climb_together,
+    find_thresholds,
+)
 from separatrix.studies.signal.settings import NETWORKS, SignalSettings
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import Choice, tune_until_interior
 from separatrix.tasks import SignalTask
 from separatrix.theory.signal import (
     ESTIMATORS,
+    TrainingSet,
+    batched_alignments,
     best_linear_risk,
     drawn_alignments,
-    estimator_alignment,
+    estimator_frame,
 )
 
 PROBES = ("risk", "patch_alignment", "train_risk")
@@ -367,10 +377,11 @@ def not_trained(s: SignalSettings, cell: SignalCell, search: SearchResult) -> bo
 
 
 Thresholds = dict[tuple[SignalCell, str], Threshold]
-EXACT_DRAWS = 2000  # of alignments whose distribution is known: errors of about 2 %
-# Where searches with data begin, as multiples of the floor
-ESTIMATOR_BEGIN = {"em": 1.7, "lsa": 4.0}
-SEARCH_STEPS = 60  # of the climb from one grid size to the next
+EXACT_DRAWS = 400  # per size, of alignments whose distribution is known: errors of about 2 %
+# Where searches with estimators begin, as multiples of the floor
+ESTIMATOR_BEGIN = {"em": 1.7, "lsa": 4.0, "average": 8.0}
+FEW = 8  # trials per size while a search widens
+CHUNK_SETS = 1024  # training sets whose results are kept in one file
 
 
 def estimators_of(network: str) -> tuple[str, ...]:
@@ -383,85 +394,70 @@ def estimators_of(network: str) -> tuple[str, ...]:
 
 
 def measure_estimators(lab: Lab, s: SignalSettings) -> Thresholds:
-    """Thresholds, by patch alignment, of every estimator in every cell."""
-    out: Thresholds = {}
-    for cell in signal_cells(s):
-        for estimator in estimators_of(cell.network):
-            parameters = {
-                "estimator": estimator,
-                "network": cell.network,
-                "patches": cell.patches,
-                "dimension": cell.dimension,
-                "noise": s.sigma(cell.regime, cell.patches),
-                "alignment": s.alignment,
-                "bias": s.bias,
-                "floor": s.floor(cell.network, cell.regime, cell.patches, cell.dimension),
-                "ratio": s.search.ratio,
-                # A full network's trials cost more and scatter less.
-                "trials": s.estimator_trials // (2 if cell.network == "FCN" else 1),
-                "seed": s.seed,
-            }
-            outcomes = lab.remember(
-                "signal-estimator", parameters, lambda given=parameters: search_estimator(**given)
-            )
-            out[cell, estimator] = estimate_threshold(
-                [Tally(*(int(number) for number in entry)) for entry in outcomes]
-            )
-    return out
+    """Thresholds, by patch alignment, of every estimator in every cell.
 
-
-def search_estimator(
-    *,
-    estimator: str,
-    network: str,
-    patches: int,
-    dimension: int,
-    noise: float,
-    alignment: float,
-    bias: float,
-    floor: int,
-    ratio: float,
-    trials: int,
-    seed: int,
-) -> list[list[int]]:
-    """The outcomes [samples, successes, trials] of a threshold search with an estimator in place of
-    a network: upwards (or down) from near the floor, then more trials around the crossing.
-
-    >>> sizes = {"patches": 4, "dimension": 4, "noise": 0.3, "alignment": 0.8, "bias": 0.5}
-    >>> search = {"floor": 6, "ratio": 1.25, "trials": 16, "seed": 0}
-    >>> outcomes = search_estimator(estimator="genie", network="LCN", **sizes, **search)
-    >>> min(good / all for _, good, all in outcomes) < 0.5 < max(g / n for _, g, n in outcomes)
-    True
+    All searches go forward together: what they ask for in a round runs in few programs. Results
+    are kept as they come, so that a later run goes on from there. When the budget ends first, the
+    estimators whose searches have not ended are missing, and the run is not complete.
     """
-    first = seeds_from(seed, 1)[0]
-    exact = estimator in ("genie", "average") and network != "FCN"
-    done: dict[int, list[int]] = {}
+    ladders = {
+        (cell, estimator): _ladder(s, cell, estimator)
+        for cell in signal_cells(s)
+        for estimator in estimators_of(cell.network)
+    }
+    found = climb_together(ladders, functools.partial(_successes, lab, s))
+    if len(found) < len(ladders):
+        lab.complete = False
+    return {name: estimate_threshold(tallies) for name, tallies in found.items()}
 
-    def more(place: int, count: int) -> float:
-        samples = max(1, round(floor * ratio**place))
-        good, total = done.get(samples, [0, 0])
-        if exact:
-            rng = np.random.default_rng([first, samples, patches, dimension])
-            sizes = (patches, dimension, noise, samples, EXACT_DRAWS)
-            means = drawn_alignments(rng, estimator, network, *sizes).mean(1)
-            done[samples] = [int((means >= alignment).sum()), EXACT_DRAWS]
+
+def _ladder(s: SignalSettings, cell: SignalCell, estimator: str) -> Ladder:
+    floor = s.floor(cell.network, cell.regime, cell.patches, cell.dimension)
+    start = floor * ESTIMATOR_BEGIN.get(estimator, 1.0)
+    if estimator in ("genie", "average"):
+        return climb_ladder(start, s.search.ratio, EXACT_DRAWS, EXACT_DRAWS)
+    # A full network's trials cost more and scatter less.
+    trials = s.estimator_trials // (2 if cell.network == "FCN" else 1)
+    return climb_ladder(start, s.search.ratio, FEW, trials // 6)
+
+
+def _successes(
+    lab: Lab, s: SignalSettings, asks: list[tuple[tuple[SignalCell, str], Ask]]
+) -> list[int] | None:
+    """How many of the trials that searches ask for reach the alignment; None when time is up."""
+    first = seeds_from(s.seed, 1)[0]
+    successes, sets, owners = [0] * len(asks), [], []
+    for place, ((cell, estimator), ask) in enumerate(asks):
+        one = TrainingSet(
+            estimator,
+            cell.network,
+            cell.patches,
+            cell.dimension,
+            s.sigma(cell.regime, cell.patches),
+            ask.samples,
+            first + ask.first,
+        )
+        if estimator in ("genie", "average"):
+            rng = np.random.default_rng([one.seed, ask.samples, cell.patches, cell.dimension])
+            aligned = drawn_alignments(rng, *one[:-1], ask.trials).mean(1)
+            successes[place] = int((aligned >= s.alignment).sum())
         else:
-            for index in range(total, total + count):
-                sizes = (patches, dimension, noise, samples, first + index)
-                aligned = estimator_alignment(estimator, network, *sizes, bias=bias)
-                good += int(aligned.mean() >= alignment)
-            done[samples] = [good, total + count]
-        return done[samples][0] / done[samples][1]
-
-    place = round(math.log(ESTIMATOR_BEGIN.get(estimator, 1.0)) / math.log(ratio))
-    rate = more(place, 8)
-    way = 1 if rate < 0.5 else -1
-    # A few trials cross one half by luck: climb until most succeed, or descend until most fail.
-    for _ in range(SEARCH_STEPS):
-        if (rate > 0.8 if way > 0 else rate < 0.2) or floor * ratio**place < 1:
-            break
-        place += way
-        rate = more(place, 8)
-    for beside in () if exact else range(-2, 4):
-        more(place - way * beside, trials // 6)
-    return [[samples, *counts] for samples, counts in sorted(done.items())]
+            sets += [one._replace(seed=one.seed + index) for index in range(ask.trials)]
+            owners += [place] * ask.trials
+    # Equal frames stand together, so that few batches are not full.
+    order = sorted(range(len(sets)), key=lambda index: estimator_frame(sets[index]))
+    for start in range(0, len(order), CHUNK_SETS):
+        if lab.out_of_time():
+            return None
+        part = order[start : start + CHUNK_SETS]
+        lab.report_progress("estimators", start, len(order))
+        chunk = [sets[index] for index in part]
+        parameters = {"sets": [list(one) for one in chunk], "bias": s.bias}
+        aligned = lab.remember(
+            "signal-estimator",
+            parameters,
+            lambda chunk=chunk: batched_alignments(chunk, s.bias).round(6).tolist(),
+        )
+        for index, value in zip(part, aligned, strict=True):
+            successes[owners[index]] += value >= s.alignment
+    return successes

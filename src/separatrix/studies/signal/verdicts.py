@@ -194,13 +194,18 @@ def judge_floors(s: SignalSettings, searches: Searches) -> Finding:
 def judge_em(
     s: SignalSettings, thresholds: Mapping[SignalCell, Threshold], estimators: Thresholds
 ) -> Finding:
-    """Descent over expectation-maximisation in every cell that carries a law."""
+    """Descent over expectation-maximisation in every cell that carries a law.
+
+    A cell whose estimator a budget left out is a part that was not measured.
+    """
     parts = {
-        cell.describe(): ThresholdRatio(threshold, estimators[cell, "em"])
+        cell.describe(): ThresholdRatio(threshold, em) if em is not None else None
         for cell, threshold in thresholds.items()
-        if (cell, "em") in estimators and is_inside(s, cell) and threshold.estimate >= LEAST_SAMPLES
+        for em in (estimators.get((cell, "em")),)
+        if is_inside(s, cell) and threshold.estimate >= LEAST_SAMPLES
     }
-    return judge(EM_SAVES, parts)
+    reason = "" if estimators else "the estimators were not run"
+    return judge(EM_SAVES, parts, reason=reason)
 
 
 def judge_noted(

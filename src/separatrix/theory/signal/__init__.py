@@ -2,6 +2,12 @@
 learners with.
 """
 
+from separatrix.theory.signal.batched import (
+    EstimatorFrame,
+    TrainingSet,
+    batched_alignments,
+    estimator_frame,
+)
 from separatrix.theory.signal.bounds import BOUNDS, Condition, SampleBound, bounds_for
 from separatrix.theory.signal.estimators import (
     ESTIMATORS,
@@ -24,7 +30,10 @@ __all__ = [
     "ESTIMATORS",
     "Condition",
     "Estimate",
+    "EstimatorFrame",
     "SampleBound",
+    "TrainingSet",
+    "batched_alignments",
     "bayes_risk",
     "best_linear_risk",
     "bounds_for",
@@ -32,6 +41,7 @@ __all__ = [
     "efficiency",
     "estimate_signal",
     "estimator_alignment",
+    "estimator_frame",
     "estimator_risk",
     "floor_alignment",
     "floor_risk",

@@ -99,7 +99,7 @@ def estimator_alignment(
 ) -> np.ndarray:
     """The alignment of an estimate with every patch's signal, from one random training set.
 
-    The genie and the average (of CNN and LCN) are drawn from the exact distribution of their
+    The genie, and the average of CNN and LCN, are drawn from the exact distribution of their
     alignments, without any data.
 
     Args:
@@ -125,7 +125,7 @@ def estimator_alignment(
     check_integer("estimator_alignment", "samples", samples, low=1)
     check_number("estimator_alignment", "noise", noise, low=0, open_low=True)
     rng = np.random.default_rng([seed, samples, patches, dimension])
-    if estimator in ("genie", "average") and network != "FCN":
+    if estimator == "genie" or (estimator == "average" and network != "FCN"):
         return drawn_alignments(
             rng, estimator, network, patches, dimension, noise, samples, draws=1
         )[0]
@@ -180,7 +180,8 @@ def drawn_alignments(
 ) -> np.ndarray:
     """Alignments of the genie, or of the average of CNN and LCN, from their exact distribution.
 
-    The FCN's genie is drawn as if its directions were not known to be orthonormal.
+    The FCN's genie has an estimate per patch and does not know that they are orthonormal; for every
+    patch the best of all estimates counts, as it does for a network.
 
     Args:
         rng: the source of randomness.
@@ -203,9 +204,10 @@ def drawn_alignments(
         counts = np.full((draws, 1), samples)
     else:
         counts = rng.multinomial(samples, np.full(patches, 1 / patches), size=draws)
+    if estimator == "genie" and network == "FCN":
+        return _draw_full_genie(rng, counts, patches * dimension, noise)
     if estimator == "genie":
-        free = patches * dimension if network == "FCN" else dimension
-        aligned = draw_genie_alignments(rng, counts, free, noise)
+        aligned = draw_genie_alignments(rng, counts, dimension, noise)
     else:
         # The average of the CNN adds the noise of all patches; that of the LCN adds the noise of
         # all rows.
@@ -216,6 +218,19 @@ def drawn_alignments(
         across = rng.chisquare(dimension - 1, strength.shape) if dimension > 1 else 0.0
         aligned = along / np.sqrt(along**2 + across)
     return np.broadcast_to(aligned, (draws, patches))
+
+
+def _draw_full_genie(
+    rng: np.random.Generator, counts: np.ndarray, size: int, noise: float
+) -> np.ndarray:
+    """The best alignment with every direction among the means of rows that hold one direction each."""
+    draws, patches = counts.shape
+    spread = noise * np.sqrt(counts)[:, :, None]  # of a sum of rows, in every coordinate
+    along = spread * rng.standard_normal((draws, patches, patches))
+    along[:, np.arange(patches), np.arange(patches)] += counts
+    rest = rng.chisquare(size - patches, counts.shape)[:, :, None] if size > patches else 0.0
+    norm = np.sqrt((along**2).sum(2, keepdims=True) + spread**2 * rest)
+    return (along / np.where(norm > 0, norm, 1.0)).max(1)
 
 
 def _soft_directions(signed: np.ndarray, count: int, noise: float) -> np.ndarray:
