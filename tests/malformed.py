@@ -1,15 +1,17 @@
 """Malformed inputs for all readers and for the files of a run.
 
-    python tests/malformed.py [--count 10000] [--seed 0]
+    python tests/malformed.py [--count 10000] [--seed 0] [--page docs/chaos.md]
 
 Mutates valid files of every kind and reads each of them: a result or one sentence is right, any
-other exception is not. Prints how many there were of each, and the peak memory. A shorter version
-is among the tests (`tests/test_malformed.py`).
+other exception is not. Prints how many there were of each, and the peak memory; with `--page`,
+writes them into the section of that page which `make chaos` leaves for them. A shorter version is
+among the tests (`tests/test_malformed.py`).
 """
 
 import argparse
 import collections
 import json
+import os
 import random
 import resource
 import shutil
@@ -27,7 +29,9 @@ from separatrix.data import read_labelled
 from separatrix.engine import Ledger
 from separatrix.engine.execute import wire
 from separatrix.errors import SeparatrixError
+from separatrix.geometry import read_images
 
+HEADING = "## Malformed inputs"
 LIMIT = 10**8  # bytes that a reader may take
 WORDS = [b"null", b"-1", b"1e999", b"NaN", b"[]", b"{}", b'""', b"\\ud800", b"0", b"9" * 40]
 
@@ -58,6 +62,11 @@ def data_files(folder):
         for i in range(12):
             ending = ("png", "jpg")[i % 2]
             Image.fromarray(images[i]).save(folder / "set" / name / f"{i}.{ending}")
+    np.savez(folder / "stack.npz", images=images)
+    np.save(folder / "stack.npy", images)
+    (folder / "views").mkdir()
+    for ending in ("png", "gif", "tif", "webp", "bmp"):
+        Image.fromarray(images[0]).convert("RGB").save(folder / "views" / f"a.{ending}")
     return {
         "a.npz": "a.npz",
         "b.npz": "b.npz",
@@ -69,6 +78,8 @@ def data_files(folder):
         "idx/train-labels-idx1-ubyte": "idx/train-images-idx3-ubyte",
         "set/cat/0.png": "set",
         "set/dog/1.jpg": "set",
+        **{name: name for name in ("stack.npz", "stack.npy")},
+        **{f"views/a.{ending}": "views" for ending in ("png", "gif", "tif", "webp", "bmp")},
     }
 
 
@@ -148,8 +159,10 @@ def attempt(name, data, folder, targets, rng):
     good = file.read_bytes()
     file.write_bytes(mutated(good, rng))
     try:
-        if data:
-            read_labelled(folder / targets[name], max_bytes=LIMIT)
+        if data and name.startswith(("stack", "views")):
+            read_images(str(folder / targets[name]))
+        elif data:
+            read_labelled(folder / targets[name])
         else:
             use_run(folder / "run")
         return "read", ""
@@ -183,6 +196,7 @@ def try_all(count, seed, folder):
     kinds = [(name, True) for name in targets]
     kinds += [(f"run/{name}", False) for name in run_files(folder)]
     table, errors = collections.Counter(), []
+    os.environ["SEPARATRIX_MAX_BYTES"] = str(LIMIT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(count):
@@ -198,20 +212,49 @@ def try_all(count, seed, folder):
     return table, errors
 
 
+def peak():
+    """The most memory that this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def lines_of(table, errors, used, seed):
+    """The section of the page."""
+    ends = ("one sentence", "read", "internal error")
+    lines = [HEADING, "", "| file | tried | one sentence | read | internal errors |"]
+    lines.append("|---|--:|--:|--:|--:|")
+    for kind in dict.fromkeys(name for name, _ in table):
+        counts = [table[kind, what] for what in ends]
+        lines.append(f"| `{kind}` | {sum(counts)} | {' | '.join(map(str, counts))} |")
+    total = sum(table.values())
+    return [
+        *lines,
+        "",
+        f"**{total:,} malformed inputs**, {len(errors)} internal errors; peak memory {used} MiB "
+        f"more than before the first, with a limit of {LIMIT // 10**6} MB per file (seed {seed}).",
+        'In the files of a run, "read" means that every command gave a result or its own sentence.',
+        "",
+    ]
+
+
 def main():
     """Try, and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", default="")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        try_all(60, given.seed, Path(folder))  # what every reader imports
+    before = peak()
+    with tempfile.TemporaryDirectory() as folder:
         table, errors = try_all(given.count, given.seed, Path(folder))
-    for kind in dict.fromkeys(name for name, _ in table):
-        counts = {what: n for (name, what), n in table.items() if name == kind}
-        print(kind, counts)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{sum(table.values())} malformed inputs, {len(errors)} internal errors, peak {peak} MiB")
+    section = lines_of(table, errors, peak() - before, given.seed)
+    print("\n".join(section))
     print("\n".join(errors[:3]))
+    if given.page:
+        page = Path(given.page)
+        text = page.read_text(encoding="utf-8").partition(HEADING)[0].rstrip("\n")
+        page.write_text("\n".join([text, "", *section]), encoding="utf-8")
     sys.exit(bool(errors))
 
 

@@ -23,6 +23,8 @@ sys.path.append(str(Path(__file__).parents[1]))  # for tests/malformed.py
 from faults import KILLS, OTHERS
 from harness import HERE, WORKERS, Bench
 
+from malformed import HEADING
+
 
 class Kept(dict):
     """What was found of each fault; in a file, if one is given."""
@@ -122,7 +124,11 @@ def main():
     ]
     print("\n".join(page))
     if given.page:
-        Path(given.page).write_text("\n".join(page), encoding="utf-8")
+        file = Path(given.page)
+        # The section on malformed inputs is written by tests/malformed.py.
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        rest = "".join(before.partition(HEADING)[1:])
+        file.write_text("\n".join([*page, rest]) if rest else "\n".join(page), encoding="utf-8")
     sys.exit(any(row[1] != row[2] for row in (*kills, *others)))
 
 

@@ -1,5 +1,7 @@
 """What is wrong with images, schemes or sizes is one sentence."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ from separatrix.geometry import (
             lambda p: read_images(str(p / "none")),
             "is no folder, no .npy or .npz file and no data set",
         ),
-        (lambda p: read_images(str(p / "text.npy")), "cannot read images from text.npy"),
+        (lambda p: read_images(str(p / "text.npy")), "text.npy cannot be read as an .npy file"),
         (
             lambda p: read_images(str(p / "flat.npy")),
             r"images must be numbers of shape .* got \(5,\)",
@@ -28,7 +30,7 @@ from separatrix.geometry import (
         (lambda p: read_images(str(p / "two.npz")), "two.npz must hold one array of images"),
         (
             lambda p: read_images(str(p / "objects.npy")),
-            "cannot read images from objects.npy: it holds Python objects",
+            r"objects.npy cannot be read as an .npy file \(it holds Python objects",
         ),
         (lambda p: read_images(str(p)), "holds no pictures"),
         (
@@ -53,3 +55,37 @@ def test_bad_input_is_one_sentence(tmp_path, make, words):
     np.save(tmp_path / "objects.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
     with pytest.raises(SeparatrixError, match=words):
         make(tmp_path)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        pixels = rng.integers(0, 255, (8, 6, 3)).astype(np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{i}.png")
+    return tmp_path
+
+
+def test_pictures_that_are_no_regular_files_are_not_opened(pictures):
+    os.mkfifo(pictures / "pipe.png")
+    os.symlink("/dev/zero", pictures / "zero.png")
+    assert read_images(str(pictures), 4)[0].shape == (3, 4, 4, 3)
+
+
+def test_formats_that_call_other_programs_are_not_read(pictures):
+    (pictures / "3.png").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    with pytest.raises(SeparatrixError, match=r"3.png cannot be read as a picture"):
+        read_images(str(pictures), 4)
+
+
+def test_images_keep_to_the_memory_limit(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros((10, 100, 100), np.uint8))
+    np.save(tmp_path / "a.npy", np.zeros((10, 100, 100), np.uint8))
+    for name in ("a.npz", "a.npy"):
+        assert read_images(str(tmp_path / name))[0].shape == (10, 100, 100, 1)
+        monkeypatch.setenv("SEPARATRIX_MAX_BYTES", "399999")  # less than 4 bytes per pixel
+        with pytest.raises(SeparatrixError, match="would take 400000 bytes in memory"):
+            read_images(str(tmp_path / name))
+        monkeypatch.delenv("SEPARATRIX_MAX_BYTES")

@@ -127,6 +127,18 @@ def test_claims_twice_or_without_a_finding_are_errors(tmp_path):
         write_report(run)
 
 
+def test_a_claim_that_claims_json_leaves_out_is_an_error(tmp_path):
+    run = write_run(tmp_path / "run")
+    rewritten(run / "claims.json", lambda c: c.pop(0))
+    for action in (lambda: write_report(run), lambda: compare_runs(run, run)):
+        with pytest.raises(SeparatrixError, match=r"which claims.json lacks"):
+            action()
+    run = write_run(tmp_path / "other")
+    rewritten(run / "claims.json", lambda c: c[0].pop("study"))
+    with pytest.raises(SeparatrixError, match="its `study` must be text"):
+        write_report(run)
+
+
 def test_two_outcomes_of_one_study_are_an_error(tmp_path):
     run = write_run(tmp_path / "run")
     (run / "outcomes" / "other.json").write_bytes((run / "outcomes" / "sample.json").read_bytes())
@@ -161,12 +173,17 @@ def test_watch_counts_a_trial_once_however_many_parts_hold_it(tmp_path):
     assert Watcher(tmp_path).look().kinds == [("SignalTask", "CNN", 3, {"reached": 3})]
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_a_folder_that_may_not_be_read_is_one_sentence(tmp_path):
-    run = write_run(tmp_path / "run")
-    (run / "outcomes").chmod(0)
-    try:
-        with pytest.raises(SeparatrixError, match="Permission denied"):
-            write_report(run)
-    finally:
-        (run / "outcomes").chmod(0o755)
+@pytest.mark.parametrize("place", ["", "outcomes"])
+def test_a_folder_that_may_not_be_read_is_one_sentence(tmp_path, place, monkeypatch):
+    run, real = write_run(tmp_path / "run"), os.listdir
+
+    def listdir(folder="."):  # as for other users; root may read everything
+        if os.fspath(folder) == str(run / place if place else run):
+            raise PermissionError(13, "Permission denied", os.fspath(folder))
+        return real(folder)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    for action in (lambda: write_report(run), lambda: compare_runs(run, run)):
+        with pytest.raises(SeparatrixError, match="Permission denied") as error:
+            action()
+        assert "\n" not in str(error.value)

@@ -180,7 +180,9 @@ class Lab:
           SeparatrixError: if the run is interrupted or fails; finished trials are kept.
         """
         share = sweep if self.shard is None else self.shard.of(sweep)
+        attempt = 0
         while True:
+            attempt += 1
             plan = self.plan(share)
             if plan.trials:
                 self._execute(plan, what, len(share))
@@ -189,6 +191,8 @@ class Lab:
                 self._check_rows(table, sweep)
             except DamagedPart as damage:  # its trials are missing now, and run again
                 self._set_aside(damage)
+                if attempt == policy.DAMAGED_READS:
+                    raise
                 continue
             if self.shard is not None and len(table) < len(sweep):
                 raise ShardWaits(self.shard, len(sweep) - len(table))

@@ -122,6 +122,9 @@ VERIFIED_BYTES = 2**26
 # Bytes that a part may take in memory, and its columns; ours have a tenth of that at most.
 PART_BYTES = 2**32
 PART_COLUMNS = 10_000
+TEXT_BYTES = 2**29  # of the text columns that are read at once, written out; ours have a hundredth
+# Times that a sweep is read before a run gives up, while somebody damages its rows again and again.
+DAMAGED_READS = 10
 CACHED_BYTES = 2**29  # of rows that stay in memory
 SMALL_INDEX = 100_000  # rows up to which sorting the whole index again takes no noticeable time
 COMPACTION_PARTS = 64  # parts of about the same size that are merged into one

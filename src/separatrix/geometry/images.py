@@ -1,14 +1,18 @@
 """Images from a file, a folder, or a data set of the package."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from separatrix.data.readers.arrays import read_npy, read_stacks
+from separatrix.data.readers.limits import byte_limit, check_size, decoding
 from separatrix.errors import SeparatrixError
+from separatrix.files import is_regular
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")  # others would call programs
+MOST_PIXELS = 1 << 26  # of one picture: more is a mistake or an attack
 MOST_FILES = 2048  # pictures that are read from a folder
 
 
@@ -50,19 +54,11 @@ def read_images(
     return _scaled(np.asarray(load(name).train_x), source), what
 
 
-def _array(path: Path) -> Any:
-    try:
-        file = np.load(path, allow_pickle=False)
-        if isinstance(file, np.ndarray):
-            return file
-        with file:
-            stacks = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError) as error:
-        words = str(error).splitlines()
-        why = f"{words[0] if words else type(error).__name__}"
-        if "pickle" in why.lower():
-            why = "it holds Python objects or is no array"
-        raise SeparatrixError(f"cannot read images from {path.name}: {why}") from None
+def _array(path: Path) -> np.ndarray:
+    limit = byte_limit()
+    if path.suffix.lower() == ".npy":
+        return read_npy(path, limit)
+    stacks = read_stacks(path, limit)
     fit = [name for name, stack in stacks.items() if stack.ndim in (3, 4)]
     if len(fit) != 1:
         raise SeparatrixError(
@@ -80,6 +76,7 @@ def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height 
             "images must be numbers of shape (images, height, width) or (images, height, width, "
             f"channels), got {stack.shape} of {stack.dtype} from {source}"
         )
+    check_size(source, 4 * stack.size, byte_limit())
     if stack.dtype.kind == "f":
         if not np.all(np.isfinite(stack)):
             raise SeparatrixError(f"the images of {source} hold values that are not finite")
@@ -88,23 +85,21 @@ def _scaled(stack: np.ndarray, source: str) -> Float[np.ndarray, "images height 
 
 
 def _folder(path: Path, size: int) -> Float[np.ndarray, "images height width channels"]:
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ENDINGS)[:MOST_FILES]
+    pictures = (file for file in path.iterdir() if file.suffix.lower() in ENDINGS)
+    files = sorted(file for file in pictures if is_regular(file))[:MOST_FILES]
     if not files:
         raise SeparatrixError(f"the folder {path} holds no pictures ({', '.join(ENDINGS)})")
+    check_size(path, 12 * len(files) * size**2, byte_limit())
+    return np.stack([_picture(file, size) for file in files])
+
+
+def _picture(file: Path, size: int) -> Float[np.ndarray, "size size 3"]:
     from PIL import Image
 
-    out = []
-    for file in files:
-        try:
-            with Image.open(file) as picture:
-                side = min(picture.size)
-                left, top = ((full - side) // 2 for full in picture.size)
-                square = (
-                    picture.convert("RGB")
-                    .crop((left, top, left + side, top + side))
-                    .resize((size, size))
-                )
-                out.append(np.asarray(square, np.float32) / 255)
-        except (OSError, ValueError, Image.DecompressionBombError):
-            raise SeparatrixError(f"cannot read the picture {file.name}") from None
-    return np.stack(out)
+    with decoding(file, "a picture"), Image.open(file, formats=FORMATS) as picture:
+        if picture.size[0] * picture.size[1] > MOST_PIXELS:
+            raise ValueError(f"it says that it has {picture.size[0]} × {picture.size[1]} pixels")
+        side = min(picture.size)
+        left, top = ((full - side) // 2 for full in picture.size)
+        square = picture.convert("RGB").crop((left, top, left + side, top + side))
+        return np.asarray(square.resize((size, size)), np.float32) / 255

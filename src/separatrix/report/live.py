@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from separatrix.engine import read_manifest
 from separatrix.engine.store.ledger import MARK, PART, check_mark
-from separatrix.engine.store.parts import Keys, key_of
+from separatrix.engine.store.parts import Keys, key_of, read_columns
 from separatrix.errors import SeparatrixError
-from separatrix.files import explain_os_errors, is_regular
+from separatrix.files import explain_os_errors
 from separatrix.report.content import effect
 from separatrix.report.numbers import interval, number_or_none
 from separatrix.report.read import read_outcomes, readable
@@ -332,19 +330,15 @@ def _file_state(file: Path) -> tuple[int, int] | None:
 
 def _read_part(file: Path) -> _Trials | None:
     """The trials of a part; None while it cannot be read (it may be moved or repaired any time)."""
-    if not is_regular(file):
-        return None
     try:
-        reader = pq.ParquetFile(file)
-        columns = [name for name in _COLUMNS if name in reader.schema_arrow.names]
-        rows = reader.read(columns=columns)
-        cells = [
-            rows[name].to_pylist() if name in columns else ["?"] * reader.metadata.num_rows
-            for name in _COLUMNS
-        ]
+        rows = read_columns(file, _COLUMNS)
         written = file.stat().st_mtime
-    except (OSError, pa.ArrowException, ValueError, KeyError):
+    except (OSError, SeparatrixError):
         return None
+    cells = [
+        rows[name].to_pylist() if name in rows.column_names else ["?"] * rows.num_rows
+        for name in _COLUMNS
+    ]
     trials, *kinds = cells
     keys = key_of([str(trial) for trial in trials])
     labels = [

@@ -59,10 +59,11 @@ def read_run(folder: str | os.PathLike[str]) -> RunFiles:
     claims = read_claims(path)
     outcomes, figures = read_outcomes(path)
     for claim in claims:
-        if claim.get("study") and claim["study"] not in outcomes:
+        study = _need(claim, "study", str, "claims.json")
+        if study not in outcomes:
             raise SeparatrixError(
-                f"claims.json names the study {claim['study']!r}, whose file in outcomes/ is "
-                "missing; run it again"
+                f"claims.json names the study {study!r}, whose file in outcomes/ is missing; "
+                "run it again"
             )
     check_consistent(claims, outcomes)
     return RunFiles(claims, outcomes, figures, _read_runs(path / "manifest.json"))
@@ -72,7 +73,8 @@ def check_consistent(claims: list[dict[str, Any]], outcomes: dict[str, dict[str,
     """Check that the claims of a run are those that its outcomes found.
 
     Raises:
-      SeparatrixError: if a claim is there twice, or differs from the finding in its outcome.
+      SeparatrixError: if a claim is there twice, differs from the finding in its outcome, or if
+        an outcome has a finding that is not among the claims.
 
     >>> claim = {"id": "a.b", "verdict": "supported", "study": "s"}
     >>> check_consistent([claim], {"s": {"findings": [{"id": "a.b", "verdict": "refuted"}]}})
@@ -118,6 +120,19 @@ def check_consistent(claims: list[dict[str, Any]], outcomes: dict[str, dict[str,
             raise SeparatrixError(
                 f"claims.json and outcomes/ have different evidence for {name}; run the study again"
             )
+
+    found = {
+        (study, str(finding.get("id")))
+        for study, outcome in outcomes.items()
+        for finding in outcome.get("findings") or []
+        if isinstance(finding, dict)
+    }
+    if left_out := sorted(found - {(str(claim.get("study")), claim["id"]) for claim in claims}):
+        study, name = left_out[0]
+        raise SeparatrixError(
+            f"the outcome of {study} has the claim {name}, which claims.json lacks; "
+            "run the study again"
+        )
 
 
 def read_claims(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -198,7 +198,10 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
         """Answer, or refuse with 403 (another host) or 404 (no such file)."""
         if self.headers.get("Host", "").lower() not in self.server.hosts:
             return self._send(403, b"this server answers to this machine only\n")
-        path = unquote(urlsplit(self.path).path).removeprefix("/")
+        try:
+            path = unquote(urlsplit(self.path).path).removeprefix("/")
+        except ValueError:  # such as the address `http://[`
+            return self.send_error(400)
         word, slash, rest = path.partition("/")
         if not slash or not hmac.compare_digest(
             word.encode(errors="replace"), self.server.word.encode()

@@ -116,3 +116,14 @@ def test_members_of_archives_are_read_without_unpacking(tmp_path):
             decoders.tar_members(io.BytesIO(raw), names, 4)
     with pytest.raises(decoders.DAMAGE):
         decoders.tar_members(io.BytesIO(raw[: len(raw) // 2]), ("../two",), 10)
+
+
+def test_a_header_of_an_archive_is_not_believed(monkeypatch):
+    monkeypatch.setattr(decoders, "TAR_SLACK", 1000)
+    size = 10**7
+    header = tarfile.TarInfo("a")
+    header.type, header.size = tarfile.XHDTYPE, size  # a header that says that it has 10 MB
+    raw = gzip.compress(header.tobuf() + bytes(size))
+    assert len(raw) < 20_000
+    with pytest.raises(ValueError, match="more than 1200 bytes"):
+        decoders.tar_members(io.BytesIO(raw), ("a",), 100)

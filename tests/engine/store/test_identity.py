@@ -1,5 +1,7 @@
 """A row is believed only if it is the row of the trial that it claims to be."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,12 +13,16 @@ from separatrix.engine import Ledger, policy
 from separatrix.engine.store.identity import contradicting, equal_rows
 from separatrix.engine.store.parts import (
     DamagedPart,
+    _columns,
     key_of,
     name_of_keys,
     part_name,
+    read_columns,
     scan_part,
     write_part,
 )
+from separatrix.errors import SeparatrixError
+from separatrix.report import Watcher
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +74,20 @@ def test_a_column_that_is_missing_or_empty_is_named(table, networks, name):
     holes = [None, *table[name].to_pylist()[1:]]
     wrong = contradicting(table.set_column(place, name, [holes]), trials)
     assert np.flatnonzero(wrong[name]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "name, value", [("loss", float("nan")), ("loss", float("inf")), ("status", "won")]
+)
+def test_a_result_that_no_trial_can_have_is_named(table, networks, name, value):
+    place = table.column_names.index(name)
+    values = [value, *table[name].to_pylist()[1:]]
+    forged = table.set_column(place, name, [values])
+    assert np.flatnonzero(contradicting(forged, list(networks))[name]).tolist() == [0]
+    if name == "loss":  # a trial whose loss is no number says so
+        place = table.column_names.index("status")
+        ends = ["non-finite", *table["status"].to_pylist()[1:]]
+        assert contradicting(forged.set_column(place, "status", [ends]), list(networks)) == {}
 
 
 def test_numbers_that_a_mixed_column_stores_as_text_are_the_same(table, networks):
@@ -130,12 +150,62 @@ def test_a_part_with_a_column_twice_is_damaged(tmp_path):
     table = pq.read_table(file)
     names = ["trial", "trial"]
     twice = pa.table([table["trial"], table["trial"]], names=names)
-    from separatrix.engine.store.parts import _columns
-
     about = {"separatrix": "1", "columns": _columns(twice.schema), "rows": "1"}
     pq.write_table(twice.replace_schema_metadata(about), file)
     with pytest.raises(DamagedPart, match="has two columns 'trial'"):
         scan_part(file)
+
+
+def test_a_run_gives_up_when_its_rows_are_damaged_again_and_again(table, networks, monkeypatch):
+    monkeypatch.setattr(policy, "DAMAGED_READS", 3)
+    seen = []
+
+    def check(lab, rows, sweep):
+        seen.append(len(rows))
+        raise DamagedPart(Path("part-0.parquet"), "has rows with another `seed` than their trial")
+
+    monkeypatch.setattr(sx.Lab, "_check_rows", check)
+    lab = sx.Lab(workers=0)
+    monkeypatch.setattr(lab.ledger, "set_aside", lambda damage: None)
+    with pytest.raises(SeparatrixError, match="another `seed`"):
+        lab.run(tiny(seeds=1))
+    assert seen == [1, 1, 1]
+
+
+def bomb(folder, trials, name, words):
+    """A part whose column `name` has one long word in every row, in a few kilobytes."""
+    encoded = pa.DictionaryArray.from_arrays(pa.array([0] * len(trials), pa.int32()), words)
+    columns = {"trial": pa.array(trials)} | {name: encoded}
+    plain = pa.schema([("trial", pa.string()), *([(name, pa.string())] if name != "trial" else [])])
+    file = folder / part_name(trials)
+    about = {"separatrix": "1", "columns": _columns(plain), "rows": str(len(trials))}
+    with pq.ParquetWriter(
+        file, pa.table(columns).schema, store_schema=False, dictionary_pagesize_limit=2**30
+    ) as writer:
+        writer.write_table(pa.table(columns))
+        writer.add_key_value_metadata(about)
+    return file
+
+
+@pytest.mark.parametrize("name", ["status", "trial"])
+def test_a_part_of_long_equal_words_is_not_unpacked(tmp_path, name):
+    ledger = Ledger.open(tmp_path)
+    trials = [format(n, "032x") for n in range(2000)]
+    file = bomb(ledger.parts, trials, name, ["w" * 10**6])
+    assert file.stat().st_size < 10**5  # and 2 GB unpacked
+    pool = pa.default_memory_pool()
+    before = max(pool.max_memory(), pool.bytes_allocated() + 2**28)
+    with pytest.raises(DamagedPart, match="would take 2000000000 bytes"):
+        read_columns(file, [name])
+    assert Watcher(tmp_path).look().unreadable == 1
+    assert ledger.mend() == [file.name]
+    assert pool.max_memory() <= before
+
+
+def test_a_part_with_columns_that_no_part_has_is_damaged(tmp_path):
+    table = pa.table({"trial": ["a" * 32], "x": pa.array([["text"]])})
+    with pytest.raises(DamagedPart, match=r"has a column 'x' of type list<.*string>"):
+        scan_part(write_part(tmp_path, table))
 
 
 def test_rows_are_equal_with_nan_and_without_times():
@@ -149,7 +219,7 @@ def test_rows_are_equal_with_nan_and_without_times():
 def test_thousands_of_rows_are_checked():
     sweep = list(tiny(seeds=5000))
     rows = pa.Table.from_pylist(
-        [t.row_head() | dict.fromkeys(("status", "steps", "loss", "risk"), 0) for t in sweep]
+        [t.row_head() | {"status": "reached", "steps": 1, "loss": 0, "risk": 0} for t in sweep]
     )
     assert contradicting(rows, sweep) == {}
     shifted = rows.set_column(0, "trial", rows["trial"].take(pa.array(np.roll(range(5000), 1))))

@@ -107,20 +107,42 @@ def read_npz(path: Path, limit: int, label: str | None = None) -> RawData:
         or directory)
     """
     with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
-        listed = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        members = {member.filename.removesuffix(".npy"): member for member in listed}
-        if len(members) < len(listed):
-            counts = Counter(member.filename.removesuffix(".npy") for member in listed)
-            twice = printable(counts.most_common(1)[0][0])
-            raise SeparatrixError(f"{printable(path)} holds two arrays called `{twice}`")
+        members = _members(path, archive)
         pairs = _pairs(path, list(members), label)
-        wanted = [members[name] for pair in pairs for name in pair]
-        check_size(path, sum(member.file_size for member in wanted), limit)
-        arrays = {
-            member.filename.removesuffix(".npy"): _member(archive, member) for member in wanted
-        }
+        arrays = _read_members(
+            path, archive, {n: members[n] for pair in pairs for n in pair}, limit
+        )
     xs, ys = [arrays[x] for x, _ in pairs], [arrays[y] for _, y in pairs]
     return RawData(joined(path, xs), joined(path, ys))
+
+
+def read_stacks(path: Path, limit: int) -> dict[str, np.ndarray]:
+    """All arrays of an .npz file by name.
+
+    >>> read_stacks(Path("no-such-file.npz"), 1000)
+    Traceback (most recent call last):
+    separatrix.errors.SeparatrixError: no-such-file.npz cannot be read as an .npz file (No such file
+        or directory)
+    """
+    with decoding(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        return _read_members(path, archive, _members(path, archive), limit)
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The arrays of an archive by name, which must differ."""
+    listed = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+    counts = Counter(member.filename.removesuffix(".npy") for member in listed)
+    if len(counts) < len(listed):
+        twice = printable(counts.most_common(1)[0][0])
+        raise SeparatrixError(f"{printable(path)} holds two arrays called `{twice}`")
+    return dict(zip(counts, listed))
+
+
+def _read_members(
+    path: Path, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], limit: int
+) -> dict[str, np.ndarray]:
+    check_size(path, sum(member.file_size for member in members.values()), limit)
+    return {name: _member(archive, member) for name, member in members.items()}
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

@@ -29,6 +29,7 @@ DAMAGE = (
     tarfile.TarError,
     zipfile.BadZipFile,
 )
+TAR_SLACK = 2**20  # headers, and members that nobody asked for
 CIFAR_ROWS = 10000
 CIFAR_ROW = 1 + 3 * 32 * 32
 
@@ -130,6 +131,25 @@ def read_npz(raw: bytes, limit: int) -> dict[str, np.ndarray]:
         }
 
 
+class _Bounded:
+    """A stream of which at most `limit` bytes are read."""
+
+    def __init__(self, stream: Any, limit: int):
+        self.stream, self.limit, self.left = stream, limit, limit
+
+    def read(self, count: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            ValueError: if there are more than the limit in all.
+        """
+        raw = self.stream.read(count)
+        self.left -= len(raw)
+        if self.left < 0:
+            raise ValueError(f"it holds more than {self.limit} bytes")
+        return raw
+
+
 def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[str, bytes]:
     """The members of a (compressed) tar archive with these names, without unpacking it to disk.
 
@@ -142,7 +162,11 @@ def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[s
     {'a/b': b'abc'}
     """
     out: dict[str, bytes] = {}
-    with tarfile.open(fileobj=stream, mode="r|*") as archive:
+    packed = stream.read(2) == b"\x1f\x8b"
+    stream.seek(0)
+    # An archive says of every header how long it is, and tarfile believes it.
+    plain = _Bounded(gzip.GzipFile(fileobj=stream) if packed else stream, 2 * limit + TAR_SLACK)
+    with tarfile.open(fileobj=plain, mode="r|") as archive:  # pyright: ignore[reportCallIssue, reportArgumentType]
         for member in archive:
             if member.name in names and member.isfile():
                 inside = archive.extractfile(member)

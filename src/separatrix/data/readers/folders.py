@@ -8,6 +8,7 @@ import numpy as np
 
 from separatrix.data.catalogue import CIFAR_BATCHES, IDX_FILES, PARTS, Entry
 from separatrix.data.readers import decoders
+from separatrix.data.readers.limits import read_whole
 from separatrix.errors import SeparatrixError
 
 SUBFOLDERS = {
@@ -68,7 +69,7 @@ def read_archive(entry: Entry, file: Path) -> dict[str, np.ndarray]:
     limit = entry.bytes + SLACK
     with _reading(file):
         if file.suffix == ".npz":
-            return decoders.read_npz(file.read_bytes(), limit)
+            return decoders.read_npz(read_whole(file, limit), limit)
         with file.open("rb") as stream:
             if entry.kind == "idx":
                 members = decoders.tar_members(
@@ -126,8 +127,12 @@ def _idx_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
     out = {}
     for part, file in files.items():
         with _reading(file):
-            out[part] = decoders.read_idx(decoders.inflate(file.read_bytes(), entry.bytes + SLACK))
+            out[part] = _idx(file, entry.bytes + SLACK)
     return out
+
+
+def _idx(file: Path, limit: int) -> np.ndarray:
+    return decoders.read_idx(decoders.inflate(read_whole(file, limit), limit))
 
 
 def _cifar_files(entry: Entry, place: Path) -> dict[str, np.ndarray] | None:
@@ -153,9 +158,8 @@ def _batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     for file in files:
         with _reading(file):
-            yield read(
-                decoders.inflate(file.read_bytes(), decoders.CIFAR_ROWS * decoders.CIFAR_ROW)
-            )
+            limit = decoders.CIFAR_ROWS * decoders.CIFAR_ROW
+            yield read(decoders.inflate(read_whole(file, limit + SLACK), limit))
 
 
 def _joined(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -11,10 +11,13 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
+from separatrix.learners.stopping import Status
+
 if TYPE_CHECKING:
     from separatrix.engine.trial import Trial
 
 RESULTS = ("status", "steps", "loss", "risk")  # columns that every row has
+ENDS = tuple(status.label for status in Status if status is not Status.RUNNING)
 TIMES = ("run.seconds",)  # columns in which two runs of one trial may differ
 
 
@@ -28,7 +31,8 @@ def contradicting(
       trials: one trial per row.
 
     Returns:
-      For each column in which a row differs from its trial, or lacks a result, which rows do.
+      For each column in which a row differs from its trial, lacks a result, or has one that no
+      trial can have, which rows do.
 
     >>> import separatrix as sx
     >>> learner = sx.Learner(rate=1.0, steps=5)
@@ -55,7 +59,26 @@ def contradicting(
         empty = np.ones(len(trials), bool) if column is None else np.asarray(column.is_null())
         if empty.any():
             wrong[name] = empty
-    return wrong
+    return wrong or _impossible(table)
+
+
+def _impossible(table: pa.Table) -> dict[str, Bool[np.ndarray, " rows"]]:
+    """Which rows have an unknown status, or a loss that is no number although they say nothing of
+    it; a trial ends as `non-finite` at its first such loss.
+    """
+    status = np.array([str(word) for word in table["status"].to_pylist()])
+    loss = table["loss"].to_numpy()
+    wrong = {
+        "status": ~np.isin(status, ENDS),
+        "loss": ~_finite(loss) & (status != Status.NON_FINITE.label),
+    }
+    return {name: rows for name, rows in wrong.items() if rows.any()}
+
+
+def _finite(values: np.ndarray) -> Bool[np.ndarray, " rows"]:
+    if values.dtype.kind not in "iuf":
+        return np.zeros(len(values), bool)
+    return np.isfinite(values)
 
 
 def _heads(trials: "Sequence[Trial]") -> tuple[list[dict[str, Any]], Int[np.ndarray, " rows"]]:

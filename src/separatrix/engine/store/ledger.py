@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from separatrix.engine import policy
 from separatrix.engine.plan import cores
@@ -32,6 +31,7 @@ from separatrix.engine.store.parts import (
     Part,
     group_of,
     key_of,
+    read_columns,
     read_groups,
     scan_part,
     write_part,
@@ -351,7 +351,7 @@ class Ledger:
         return [
             trial
             for part in self._scan()
-            for trial in pq.ParquetFile(part.file).read(["trial"])["trial"].to_pylist()
+            for trial in read_columns(part.file, ["trial"])["trial"].to_pylist()
         ]
 
     def read(self, trials: Iterable[str] | None = None) -> Table:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jaxtyping import Int, UInt64
 
@@ -136,13 +137,15 @@ def _keys_of_column(column: pa.ChunkedArray) -> Keys:
 
 
 def _columns(schema: pa.Schema) -> str:
+    return digest([[field.name, _kind(field.type)] for field in schema])
+
+
+def _kind(kind: pa.DataType) -> str:
     # Parquet calls the parts of a list by another name, so a list is known by the type of its
-    # parts.
-    kinds = [
-        f"list of {field.type.value_type}" if pa.types.is_list(field.type) else str(field.type)
-        for field in schema
-    ]
-    return digest([[field.name, kind] for field, kind in zip(schema, kinds)])
+    # parts. Text is text, also while it is read with each word once.
+    if pa.types.is_list(kind):
+        return f"list of {kind.value_type}"
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def write_part(folder: Path, table: pa.Table, written: float | None = None) -> Path:
@@ -180,10 +183,11 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
     return path
 
 
-def _open_part(file: Path) -> pq.ParquetFile:
+def _open_part(file: Path, columns: Sequence[str] | None = None) -> pq.ParquetFile:
+    """A reader that keeps each word of a text column once, until `_unpacked` has counted."""
     if os.path.lexists(file) and not is_regular(file):
         raise DamagedPart(file, "is not a regular file")
-    reader = pq.ParquetFile(file, page_checksum_verification=True, memory_map=False)
+    reader = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=columns)
     about = reader.metadata
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     size = max(
@@ -208,7 +212,71 @@ def _open_part(file: Path) -> pq.ParquetFile:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DamagedPart(file, f"has two columns {shown(twice)}")
+    if strange := next((f for f in reader.schema_arrow if not _is_cell(f.type)), None):
+        raise DamagedPart(file, f"has a column {shown(strange.name)} of type {strange.type}")
+    texts = [field.name for field in reader.schema_arrow if pa.types.is_string(field.type)]
+    if columns is None and texts:
+        return pq.ParquetFile(
+            file, metadata=reader.metadata, page_checksum_verification=True, read_dictionary=texts
+        )
     return reader
+
+
+def _is_cell(kind: pa.DataType) -> bool:
+    """Whether a column may have this type: text, or numbers, or lists of numbers."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind):
+        return True
+    while pa.types.is_list(kind):
+        kind = kind.value_type
+    return pa.types.is_null(kind) or pa.types.is_primitive(kind)
+
+
+def _unpacked(file: Path, table: pa.Table) -> pa.Table:
+    """A table whose text columns were read with each word once, with the texts written out.
+
+    Raises:
+      DamagedPart: if they would take too much memory: a few kilobytes can say that a word of
+        megabytes is in every row.
+    """
+    encoded = [name for name in table.column_names if pa.types.is_dictionary(table[name].type)]
+    size = sum(
+        len(chunk) * _longest(chunk.dictionary) for name in encoded for chunk in table[name].chunks
+    )
+    if size > policy.TEXT_BYTES:
+        raise DamagedPart(file, f"would take {size} bytes in memory, more than any part has")
+    for name in encoded:
+        column = table[name].cast(table[name].type.value_type)
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _longest(words: pa.Array) -> int:
+    lengths = pc.call_function("binary_length", [words])
+    return pc.call_function("max", [lengths]).as_py() or 0
+
+
+def read_columns(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a part, of those that it has.
+
+    Raises:
+      DamagedPart: if it cannot be read.
+      FileNotFoundError: if another process has merged the part into another.
+
+    >>> import tempfile
+    >>> file = write_part(Path(tempfile.mkdtemp()), pa.table({"trial": ["a" * 32]}))
+    >>> read_columns(file, ["trial", "status"]).column_names
+    ['trial']
+    """
+    try:
+        reader = _open_part(file)
+        there = [name for name in columns if name in reader.schema_arrow.names]
+        return _unpacked(file, reader.read(columns=there, use_threads=False))
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise DamagedPart(file) from error
 
 
 def scan_part(file: Path) -> Part:
@@ -223,8 +291,9 @@ def scan_part(file: Path) -> Part:
     FileNotFoundError: ...
     """
     try:
-        reader = _open_part(file)
-        trials = reader.read(columns=["trial"], use_threads=False)["trial"]
+        reader = _open_part(file, ["trial"])
+        table = reader.read(columns=["trial"], use_threads=False)
+        trials = _unpacked(file, table)["trial"]
         about = reader.schema_arrow.metadata or {}
         stated = about.get(b"rows")
         if not pa.types.is_string(trials.type) or (
@@ -278,7 +347,10 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
     try:
         reader = _open_part(part.file)
         wanted = range(len(part.starts) - 1) if groups is None else groups
-        tables = [reader.read_row_group(group).replace_schema_metadata() for group in wanted]
+        tables = [
+            _unpacked(part.file, reader.read_row_group(group)).replace_schema_metadata()
+            for group in wanted
+        ]
         for group, table in zip(wanted, tables):
             begin, end = part.starts[group : group + 2]
             if table.num_rows != end - begin:
@@ -287,7 +359,8 @@ def read_groups(part: Part, groups: Sequence[int] | None = None) -> list[pa.Tabl
                 raise FileNotFoundError(
                     f"{part.file.name} was written again, with its trials in another order"
                 )
-        return tables or [reader.schema_arrow.empty_table().replace_schema_metadata()]
+        empty = reader.schema_arrow.empty_table().replace_schema_metadata()
+        return tables or [_unpacked(part.file, empty)]
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
