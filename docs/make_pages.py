@@ -1,16 +1,25 @@
 """The generated parts of the site: claims with their evidence, benchmark figures, examples.
 
 The sentences come from the studies, the numbers from `evidence/*/claims.json` and
-`benchmarks/RESULTS.md`. A kept finding that another rule than today's decided is listed under its
-epoch, with the id and the sentence of its time. A page asks for a part with a comment on a line of its own, such as
-`<!-- claims of malach -->`.
+`benchmarks/kept/*.json`. A kept finding that another rule than today's decided is listed under
+its epoch, with the id and the sentence of its time.
+
+A page asks for a part with a comment on a line of its own, such as `<!-- claims of malach -->`, and
+for one measured number of an epoch with `{{ EPOCH/STUDY: CLAIM: NAME }}`, as in
+`{{ 0/signal: lahoti.cnn-linear: exponent in k, CNN }}`.
 """
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import make_findings
+import make_reference
+from make_reference import plain as plain
 
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
@@ -34,7 +43,7 @@ def fill(markdown: str) -> str:
             )
         return PARTS[name](argument)
 
-    return MARKER.sub(part, markdown)
+    return MARKER.sub(part, make_findings.with_numbers(markdown))
 
 
 def evidence_folders() -> list[Path]:
@@ -92,13 +101,6 @@ def earlier() -> list[dict[str, Any]]:
         for finding in kept_findings()
         if not is_current(finding) and (finding["study"], finding["id"]) not in known
     ]
-
-
-def plain(text: str) -> str:
-    """Text escaped for Markdown, also in tables."""
-    return "".join(
-        f"&#{ord(letter)};" if letter in "\\`*_{}[]|<>&#~^" else letter for letter in text
-    ).replace("\n", " ")
 
 
 def verdict(finding: dict[str, Any]) -> str:
@@ -270,9 +272,14 @@ def papers(_: str | None = None) -> str:
 
 
 def benchmarks(_: str | None = None) -> str:
-    """The benchmark results, with headings one level down."""
+    """The benchmark results, without the title."""
     text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    return re.sub(r"^#", "##", text.split("\n", 1)[1], flags=re.MULTILINE).strip()
+    return text.split("\n", 1)[1].strip().replace("](../docs/", "](")
+
+
+def calibration(what: str) -> str:
+    """The table that `separatrix calibrate --intervals` or `--verdicts` printed."""
+    return (EVIDENCE / f"calibration-{what}.md").read_text(encoding="utf-8").strip()
 
 
 def examples(_: str | None = None) -> str:
@@ -299,39 +306,6 @@ def decisions(_: str | None = None) -> str:
     )
 
 
-def findings(_: str | None = None) -> str:
-    """Every claim by paper: the kept verdict, the first number, where, and the evidence's age."""
-    from separatrix.report import kept_evidence
-    from separatrix.studies import PAPERS, STUDIES
-
-    out = []
-    for paper, title in PAPERS.items():
-        rows = []
-        for study in STUDIES.values():
-            for claim in (claim for claim in study.claims if claim.paper == paper):
-                rule = (
-                    {"kind": claim.kind.name, "formula": claim.kind.formula()} if claim.kind else {}
-                )
-                kept = kept_evidence().of({"id": claim.id, "statement": claim.statement} | rule)
-                told = (
-                    (NOT_YET, "", "")
-                    if kept is None
-                    else (
-                        f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>'
-                        if kept.current
-                        else kept.words,
-                        plain(kept.effect),
-                        f"{kept.day}, `{kept.commit}`",
-                    )
-                )
-                where = f"[{plain(claim.citation)}](papers/{paper}.md#{claim.id})"
-                rows.append("| " + " | ".join((where, plain(claim.statement), *told)) + " |")
-        if rows and (ROOT / "docs" / "papers" / f"{paper}.md").exists():
-            head = "| where | sentence | verdict | measured | evidence |"
-            out += [f"## {plain(title)}", "\n".join([head, "|---|---|---|---|---|", *rows])]
-    return "\n\n".join(out)
-
-
 def notebook(_: str | None = None) -> str:
     """Links to the notebook's entries by their titles, the newest day first."""
     files = sorted((ROOT / "docs" / "notebook").glob("2*.md"), reverse=True)
@@ -344,11 +318,13 @@ def notebook(_: str | None = None) -> str:
 
 
 PARTS: dict[str, Callable[[Any], str]] = {
-    "findings": findings,
+    **make_findings.PARTS,
+    **make_reference.PARTS,
     "notebook": notebook,
     "claims": claims,
     "papers": papers,
     "benchmarks": benchmarks,
+    "calibration": calibration,
     "examples": examples,
     "decisions": decisions,
 }

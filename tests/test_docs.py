@@ -358,7 +358,7 @@ def test_an_unknown_part_is_refused(make_pages):
 
 
 def test_benchmarks_and_decisions_are_filled_in(make_pages):
-    filled = make_pages.fill(read(DOCS / "performance.md"))
+    filled = make_pages.fill(read(DOCS / "benchmarks.md"))
     assert all(
         line in filled
         for line in read(ROOT / "benchmarks" / "RESULTS.md").splitlines()
