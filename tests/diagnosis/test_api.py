@@ -48,3 +48,9 @@ def test_settings_are_checked():
     assert Settings(budget=479).most_labels == 1600
     with pytest.raises(SeparatrixError, match="`target` of diagnose"):
         diagnose(np.eye(30), np.arange(30) % 2, target=3)
+    for y, metric, words in (
+        (np.arange(30) % 3, "auc", "'accuracy', 'balanced-accuracy' for 3 classes, got 'auc'"),
+        (np.linspace(0, 1, 30) ** 2, "average-precision", "'r2' for a regression"),
+    ):
+        with pytest.raises(SeparatrixError, match=words):
+            diagnose(np.eye(30), y, metric=metric)

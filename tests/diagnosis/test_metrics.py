@@ -21,6 +21,23 @@ def test_the_area_under_the_curve_and_its_spread():
     assert rows.std() / 20 == pytest.approx(np.std(areas), rel=0.2)
 
 
+def test_average_precision_and_its_spread():
+    y = np.where(RNG.random(400) < 0.2, 1.0, -1.0)
+    scores = np.round(RNG.normal(size=400) + y, 1)  # with ties
+    rows = row_scores("average-precision", scores, y)
+    assert rows.mean() == pytest.approx(reference.average_precision_score(y > 0, scores))
+    # The derivative by the weight of a row, against a small weight.
+    for row in (0, int(np.argmax(scores)), int(np.argmax(y)), int(np.argmin(scores))):
+        weights = np.ones(400)
+        weights[row] += 1e-5
+        moved = reference.average_precision_score(y > 0, scores, sample_weight=weights)
+        assert (moved - rows.mean()) / 1e-5 * 400 == pytest.approx(
+            rows[row] - rows.mean(), abs=1e-3
+        )
+    assert constant_score("average-precision", np.array([0, 0, 0, 1]), 2) == 0.25
+    assert row_scores("average-precision", scores, -np.ones(400)).max() == 0.0
+
+
 def test_balanced_accuracy_of_several_classes():
     y = RNG.choice(3, 300, p=[0.8, 0.15, 0.05]).astype(float)
     right = RNG.random(300) < 0.5 + 0.2 * (y == 0)

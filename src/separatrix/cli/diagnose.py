@@ -53,7 +53,8 @@ def diagnose(
     metric: Annotated[
         str,
         typer.Option(
-            "--metric", help="accuracy, balanced-accuracy, auc or r2. [default: what suits]"
+            "--metric",
+            help="accuracy, balanced-accuracy, auc, average-precision or r2. [default: what suits]",
         ),
     ] = "auto",
     target: Annotated[

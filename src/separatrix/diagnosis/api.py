@@ -82,7 +82,7 @@ def diagnose(
         kind: "signal", "image", "table", or "auto".
         shape: the shape of one row, where it is not clear.
         task: "classification", "regression", or "auto".
-        metric: "accuracy", "balanced-accuracy", "auc", "r2", or "auto".
+        metric: "accuracy", "balanced-accuracy", "auc", "average-precision", "r2", or "auto".
         target: a score; the answer then says how many labels each model needs for it.
         ignore: codes of notes to leave out.
         name: what the data are called.

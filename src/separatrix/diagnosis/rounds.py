@@ -15,7 +15,7 @@ from separatrix.data.labelled import Labelled
 from separatrix.diagnosis.baselines import MODELS, fit_baseline
 from separatrix.diagnosis.data_splits import Splitting, array_data, sizes_of
 from separatrix.diagnosis.gains import Gain, common_share, gain_of
-from separatrix.diagnosis.metrics import constant_score, metric_for, row_scores
+from separatrix.diagnosis.metrics import WORDS, constant_score, metric_for, row_scores, suits
 from separatrix.diagnosis.networks import (
     DEEP_SIDE,
     Candidate,
@@ -28,6 +28,7 @@ from separatrix.diagnosis.networks import (
 )
 from separatrix.diagnosis.settings import Settings
 from separatrix.engine import Lab, Measure, Sweep, Trial
+from separatrix.errors import ParameterError
 from separatrix.learners import Cosine, Learner
 from separatrix.tasks.arrays import ArrayTask
 
@@ -79,6 +80,10 @@ class Bench:
         self.data, self.settings, self.lab, self.begin = data, s, lab, begin
         self.classes = len(data.classes)
         suited = metric_for(data.labels, self.classes)
+        if s.metric != "auto" and not suits(s.metric, self.classes):
+            possible = ", ".join(repr(name) for name in WORDS if suits(name, self.classes))
+            labels = f"{self.classes} classes" if self.classes else "a regression"
+            raise ParameterError("diagnose", "metric", f"{possible} for {labels}", s.metric)
         self.metric = suited if s.metric == "auto" else s.metric
         self.balanced = suited in ("auc", "balanced-accuracy")
         self.arrays, self.sizes = array_data(data, how, sizes_of(data, how, s), s, self.balanced)

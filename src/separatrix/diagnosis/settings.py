@@ -4,7 +4,7 @@ import dataclasses
 
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 
-METRICS = ("auto", "accuracy", "balanced-accuracy", "auc", "r2")
+METRICS = ("auto", "accuracy", "balanced-accuracy", "auc", "average-precision", "r2")
 MINUTE_LABELS = 1600  # what a minute on two cores affords
 MINUTE_STEPS = 480
 
@@ -18,7 +18,7 @@ class Settings:
         budget: seconds after which no further round begins. Eight times 60 seconds also quadruple
             the largest number of labels that is tried.
         margin: the smallest gain that counts, as a share of the metric (0.01 is one point).
-        metric: "accuracy", "balanced-accuracy", "auc", "r2", or "auto".
+        metric: "accuracy", "balanced-accuracy", "auc", "average-precision", "r2", or "auto".
         field: the side of the windows; None tries several.
         level: the level of the intervals that are shown.
         sure: the level at which a windowed network beats its scrambled self, and at which a gain
