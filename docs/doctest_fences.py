@@ -36,8 +36,14 @@ def fence_examples(text: str) -> str:
 
 
 class Fences(griffe.Extension):
-    """Fences the examples of every docstring that griffe reads."""
+    """Fences the examples of every docstring that griffe reads.
+
+    Constants of a module get a docstring, because the reference leaves out what has none: fields of
+    classes, which the docstring of their class explains.
+    """
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
             obj.docstring.value = fence_examples(obj.docstring.value)
+        elif obj.is_attribute and obj.parent is not None and obj.parent.is_module:
+            obj.docstring = griffe.Docstring("A constant.", parent=obj)

@@ -202,24 +202,24 @@ def threshold() -> str:
 
 def verdict() -> str:
     """From a sentence of a paper to a verdict."""
-    canvas = Canvas(840, 170, "From a claim to a verdict")
+    canvas = Canvas(840, 130, "From a claim to a verdict")
     steps = [
         ("claim", "one sentence", "of a paper"),
         ("kind", "fixes the rule", "before the data"),
         ("trials", "many seeds,", "tuned on others"),
         ("interval", "numbers with", "their error"),
-        ("verdict", "supported, refuted,", "undecided, unmeasured"),
+        ("verdict", "supported, refuted,", "or undecided"),
     ]
     for i, (name, first, second) in enumerate(steps):
         x = 16 + 164 * i
-        canvas.box(x, 44, 144, 84, "#e8eaf6", "#3f51b5", 8)
-        canvas.text(x + 72, 68, name, "#1a237e", 15, weight="bold")
-        canvas.text(x + 72, 92, first, size=12)
-        canvas.text(x + 72, 110, second, size=12)
+        canvas.box(x, 22, 144, 84, "#e8eaf6", "#3f51b5", 8)
+        canvas.text(x + 72, 46, name, "#1a237e", 15, weight="bold")
+        canvas.text(x + 72, 70, first, size=12)
+        canvas.text(x + 72, 88, second, size=12)
         if i:
-            canvas.line(x - 18, 86, x - 4, 86, INK, 2)
-            canvas.line(x - 9, 81, x - 3, 86, INK, 2)
-            canvas.line(x - 9, 91, x - 3, 86, INK, 2)
+            canvas.line(x - 18, 64, x - 4, 64, INK, 2)
+            canvas.line(x - 9, 59, x - 3, 64, INK, 2)
+            canvas.line(x - 9, 69, x - 3, 64, INK, 2)
     return canvas.svg()
 
 

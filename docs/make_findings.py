@@ -12,6 +12,7 @@ EVIDENCE = ROOT / "evidence"
 NOT_YET = "not yet measured at full scale"
 NUMBER = re.compile(r"\{\{ ([\w.-]+)/([\w.-]+): ([\w.-]+): (.+?) \}\}")
 IMAGE = re.compile(r"^!\[(.*?)\]\(figures/(.*?)\)\n\n(.*)$", re.MULTILINE)
+HEAD = ("theorem", "sentence", "verdict", "constant or effect", "conditions", "evidence")
 # The figures that show most of a paper's question; where a newer run has others, its headline.
 SHOWN = {
     "malach": {"patterns": ("patterns-steps-adam.svg", "patterns-gradient-relu-gaussian.svg")},
@@ -67,62 +68,101 @@ def kept_finding(claim: Any, study: str) -> dict[str, Any]:
 
 
 def findings(_: str | None = None) -> str:
-    """Every claim by owner: where it stands, its verdict, its constant, the conditions, the age."""
+    """Every claim by owner: where it stands, its verdict, its constant, the conditions, the age.
+
+    Findings of earlier epochs follow, folded away where there are newer ones.
+    """
     from separatrix.studies import PAPERS
 
     out = []
-    for paper, title in PAPERS.items():
-        if not (ROOT / "docs" / "papers" / f"{paper}.md").exists():
+    for paper in PAPERS:
+        file = ROOT / "docs" / "papers" / f"{paper}.md"
+        if not file.exists():
             continue
+        title = file.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
         own = all_claims(paper)
         kept = {claim.id: kept_verdict(claim) for claim in own}
-        measured = [claim for claim in own if kept[claim.id] is not None]
-        waiting = [claim for claim in own if kept[claim.id] is None]
-        out += [f"## {plain(title)}", counts(own)]
-        if measured:
-            head = (
-                "theorem",
-                "sentence",
-                "verdict",
-                "constant or effect",
-                "conditions",
-                "evidence",
-            )
-            out.append(table(head, (_row(claim, kept[claim.id], paper) for claim in measured)))
+        current = [claim for claim in own if kept[claim.id] and kept[claim.id].current]
+        waiting = [claim for claim in own if claim not in current]
+        out += [f"## [{plain(title)}](papers/{paper}.md)", counts(own)]
+        if current:
+            rows = [_row(claim, kept[claim.id], paper) for claim in current]
+            out.append(table(HEAD, rows))
+        before = [_earlier_row(finding) for finding in earlier(paper)]
+        if before:
+            words = "By the rules of earlier epochs (they count for nothing today)"
+            out += _folded(words, table(HEAD, before), is_open=not current)
         if waiting:
             rows = [(_where(claim, paper), plain(claim.statement)) for claim in waiting]
-            title = f"{len(waiting)} claims without a kept run by these sentences"
-            out += [f'??? note "{title}"', _indented(table(("theorem", "sentence"), rows))]
+            words = f"{len(waiting)} claims of today that wait for a full-scale run"
+            out += _folded(words, table(("theorem", "sentence"), rows))
     return "\n\n".join(out)
+
+
+def _folded(title: str, text: str, is_open: bool = False) -> list[str]:
+    lines = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
+    return [f'???{"+" if is_open else ""} note "{title}"', lines]
+
+
+def earlier(paper: str) -> list[dict[str, Any]]:
+    """The findings of earlier epochs under an owner's name, with their epoch and run."""
+    from separatrix.studies.epochs import earlier_findings
+
+    out = []
+    for finding in earlier_findings(EVIDENCE):
+        manifest = EVIDENCE / finding["study"] / "manifest.json"
+        if finding["paper"] == paper and manifest.exists():
+            run = json.loads(manifest.read_text(encoding="utf-8"))["runs"][0]
+            out.append(finding | {"run": run})
+    return out
+
+
+def _earlier_row(finding: dict[str, Any]) -> tuple[str, ...]:
+    from separatrix.report.content import effect
+
+    first = finding["evidence"][0] if finding["evidence"] else None
+    return (
+        plain(finding["citation"]),
+        plain(finding["statement"]),
+        f"{finding['verdict']} (epoch {finding['epoch']})",
+        f"{plain(first['name'])}: {plain(effect(first))}" if first else "",
+        _inside(finding),
+        _run(finding["study"], finding["run"]["started"][:10], finding["run"]["commit"]),
+    )
+
+
+def _run(study: str, day: str, commit: str) -> str:
+    """The day and the commit of a kept run, with a link to its report."""
+    return f'<span class="day">[{day}](evidence/{study}/README.md)</span> `{commit[:7]}`'
+
+
+def _inside(finding: dict[str, Any]) -> str:
+    """Whether the experiment was inside the claim's conditions, in words."""
+    met = finding.get("conditions_met")
+    return "" if met is None else "inside" if met else f"outside: {plain(finding['outside'])}"
 
 
 def counts(claims: list[Any]) -> str:
     """How many claims the kept runs decide by today's rules, in one sentence."""
     found = [kept_verdict(claim) for claim in claims]
     now = [kept.verdict for kept in found if kept is not None and kept.current]
-    before = sum(kept is not None and not kept.current for kept in found)
     parts = [f"{now.count(verdict)} {verdict}" for verdict in ("supported", "refuted", "undecided")]
-    text = f"{len(claims)} claims; kept full-scale runs by today's rules: {', '.join(parts)}."
-    return f"{text} {before} more were decided by an earlier rule." if before else text
+    return f"{len(claims)} claims; kept full-scale runs by today's rules: {', '.join(parts)}."
 
 
 def _where(claim: Any, paper: str) -> str:
-    return f"[{plain(claim.citation)}](papers/{paper}.md#{claim.id})"
+    return f"[{plain(claim.citation)}](papers/claims-{paper}.md#{claim.id})"
 
 
 def _row(claim: Any, kept: Any, paper: str) -> tuple[str, ...]:
     finding = kept_finding(claim, kept.study)
-    inside = {True: "inside", False: f"outside: {plain(finding.get('outside', ''))}", None: ""}
-    shown = kept.words
-    if kept.current:
-        shown = f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>'
     return (
         _where(claim, paper),
         plain(claim.statement),
-        shown,
+        f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>',
         constant(finding) or plain(kept.effect),
-        inside[finding.get("conditions_met")],
-        f"[{kept.day}](evidence/{kept.study}/README.md), `{kept.commit[:7]}`",
+        _inside(finding),
+        _run(kept.study, kept.day, kept.commit),
     )
 
 
@@ -135,10 +175,6 @@ def constant(finding: dict[str, Any]) -> str:
             ends = (evidence[end] for end in ("estimate", "low", "high"))
             return f"{evidence['name'].split()[1]} = {plain(interval(*ends))}"
     return ""
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
 
 # What was found of a paper.
@@ -157,7 +193,7 @@ def answer(paper: str) -> str:
         )
     for verdict in ("refuted", "supported", "undecided"):
         rows = [
-            f"- **{verdict}** ([details](#{claim.id})): {plain(claim.statement)}"
+            f"- **{verdict}** ([details](claims-{paper}.md#{claim.id})): {plain(claim.statement)}"
             + (f" *{plain(kept.effect)}*" if kept.effect else "")
             for claim, kept in decided
             if kept.verdict == verdict

@@ -181,7 +181,7 @@ def test_directives_name_things_that_exist():
 def test_a_papers_page_has_every_claim_with_its_evidence(paper, make_pages):
     from separatrix.studies import STUDIES
 
-    page = make_pages.fill(read(DOCS / "papers" / f"{paper}.md"))
+    page = make_pages.fill(read(DOCS / "papers" / f"claims-{paper}.md"))
     findings = make_pages.measured()
     claims = [claim for study in STUDIES.values() for claim in study.claims if claim.paper == paper]
     assert claims
@@ -208,7 +208,7 @@ def test_every_paper_has_a_page_that_asks_for_its_claims():
     from separatrix.studies import STUDIES
 
     for paper in {claim.paper for study in STUDIES.values() for claim in study.claims}:
-        assert f"<!-- claims of {paper} -->" in read(DOCS / "papers" / f"{paper}.md")
+        assert f"<!-- claims of {paper} -->" in read(DOCS / "papers" / f"claims-{paper}.md")
 
 
 def by_its_rule(claim):
@@ -256,7 +256,7 @@ def test_a_page_follows_the_evidence_without_editing(make_pages, tmp_path, monke
         (tmp_path / name / "claims.json").write_text(json.dumps([finding]))
         (tmp_path / name / "manifest.json").write_text(json.dumps({"runs": [run]}))
     monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
-    page = make_pages.fill(read(DOCS / "papers" / f"{claim.paper}.md"))
+    page = make_pages.fill(read(DOCS / "papers" / f"claims-{claim.paper}.md"))
     section = page.split(f"### `{claim.id}` ", 1)[1].split("\n### ", 1)[0]
     for part in (
         "✗ refuted",

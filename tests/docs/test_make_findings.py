@@ -40,7 +40,7 @@ def test_the_dashboard_has_every_claim_once():
     page = make_findings.findings()
     for paper in PAPERS:
         for claim in make_findings.all_claims(paper):
-            assert page.count(f"(papers/{paper}.md#{claim.id})") == 1
+            assert page.count(f"(papers/claims-{paper}.md#{claim.id})") == 1
 
 
 def test_a_constant_is_that_of_a_bound():
