@@ -11,11 +11,17 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
+import make_notebooks
 import make_pages
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the reports of the evidence and their figures to the site."""
+    """Add the reports of the evidence, their figures, and the executed notebooks to the site."""
+    if late := make_notebooks.stale():
+        raise PluginError(f"run `python docs/make_notebooks.py {' '.join(late)}`: sources changed")
+    for name in make_notebooks.names():
+        text = make_notebooks.page(name)
+        files.append(File.generated(config, f"teaching/{name}.md", content=text))
     for folder in make_pages.evidence_folders():
         text = (
             (folder / "README.md")
@@ -40,6 +46,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in the parts that a page asks for, and link evidence/ to its copy in the site."""
     up = "../" * page.file.src_uri.count("/")
     markdown = markdown.replace(f"]({up}../evidence/", f"]({up}evidence/")
+    if page.file.src_uri == "teaching.md":  # the site shows notebooks as pages
+        markdown = markdown.replace(".ipynb)", ".md)")
     try:
         return make_pages.fill(markdown)
     except ValueError as error:

@@ -100,7 +100,7 @@ def test_one_call_from_tasks_to_a_page(tmp_path):
     assert found.verdict in ("supported", "refuted", "undecided")
     assert len(found.to_frame()) == 2
     assert len(repr(found).splitlines()) <= 10
-    assert "<svg" in found._repr_html_()
+    assert "<img" in found._repr_html_()
     assert found.verdict in found.report(tmp_path / "run").read_text(encoding="utf-8")
     assert found.plot(tmp_path / "figure.pdf").exists()
 

@@ -4,6 +4,9 @@ import dataclasses
 import json
 import math
 
+import pytest
+
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.inference import Interval, Tally, estimate_threshold
 from separatrix.notes import Note
 from separatrix.studies import (
@@ -92,3 +95,17 @@ def test_the_headline_marker_and_the_answer_survive_the_file():
     assert [figure_from(figure).headline for figure in plain["figures"]] == [True, False]
     older = {key: value for key, value in plain["figures"][0].items() if key != "headline"}
     assert not figure_from(older).headline, "files of earlier runs have no marker"
+
+
+def test_an_outcome_plots_its_headline_or_the_figure_that_is_named(tmp_path):
+    axes = Axis("x"), Axis("y")
+    outcome = Outcome(
+        (), (Figure("a", "A", *axes, ()), Figure("b", "The headline", *axes, (), headline=True))
+    )
+    assert "The headline" in repr(outcome.plot())
+    assert 'alt="A"' in outcome.plot("a")._repr_html_()
+    assert outcome.plot(file=tmp_path / "b.svg").read_text(encoding="utf-8").startswith("<?xml")
+    with pytest.raises(UnknownNameError, match="there is no figure `c`"):
+        outcome.plot("c")
+    with pytest.raises(SeparatrixError, match="no figure"):
+        Outcome(()).plot()

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.options import Json
+from separatrix.cli.options import Json, one_of
 from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError
 
 THEOREMS = ("theorem4", "corollary5", "theorem12", "floor")
@@ -14,8 +14,9 @@ def bound(
     theorem: Annotated[
         str,
         typer.Argument(
-            help="One of theorem4, corollary5, theorem12 (Malach & Shalev-Shwartz), or floor: the "
-            "samples that no equivariant learner can do without (the task of Lahoti et al.)."
+            help="A theorem of Malach & Shalev-Shwartz, or floor: the samples that no equivariant "
+            "learner can do without (the task of Lahoti et al.).",
+            **one_of(*THEOREMS),
         ),
     ],
     n: Annotated[int, typer.Option("--n", help="Bits of an input.")] = 0,
@@ -35,7 +36,10 @@ def bound(
             "--local", help="For a locally connected network (theorem4, corollary5; Section 3.1)."
         ),
     ] = False,
-    network: Annotated[str, typer.Option("--network", help="CNN, LCN or FCN (floor).")] = "",
+    network: Annotated[
+        str,
+        typer.Option("--network", help="The network (floor).", **one_of("CNN", "LCN", "FCN")),
+    ] = "",
     d: Annotated[int, typer.Option("--d", help="Dimension of a patch (floor).")] = 0,
     noise: Annotated[
         float | None, typer.Option("--noise", help="Standard deviation of the noise (floor).")

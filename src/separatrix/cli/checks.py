@@ -4,20 +4,20 @@ from typing import Annotated
 
 import typer
 
-from separatrix.cli.options import Json, Seed
+from separatrix.cli.options import Json, Seed, one_of
 
-NETWORK_NAMES = "CNN, LCN, FCN"
-LEARNER_NAMES = "sgd, adam, rmsprop, adadelta"
+NETWORK_NAMES = ("CNN", "LCN", "FCN")
+LEARNER_NAMES = ("sgd", "adam", "rmsprop", "adadelta")
 
 
 def audit(
     network: Annotated[
         list[str],
-        typer.Option("--network", help=f"One of {NETWORK_NAMES}; may be repeated. [default: all]"),
+        typer.Option("--network", help="May be repeated. [default: all]", **one_of(*NETWORK_NAMES)),
     ] = [],  # noqa: B006
     learner: Annotated[
         list[str],
-        typer.Option("--learner", help=f"One of {LEARNER_NAMES}; may be repeated. [default: all]"),
+        typer.Option("--learner", help="May be repeated. [default: all]", **one_of(*LEARNER_NAMES)),
     ] = [],  # noqa: B006
     patches: Annotated[
         int, typer.Option("--patches", min=1, max=64, help="Patches of an input.")

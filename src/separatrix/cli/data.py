@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.options import Json, Quiet
+from separatrix.cli.options import Json, Quiet, one_of
 
 app = typer.Typer(
     name="data",
@@ -16,7 +16,13 @@ app = typer.Typer(
 
 @app.command("get")
 def get_data(
-    name: Annotated[str, typer.Argument(help="mnist, fashion-mnist or cifar10.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The data set.",
+            **one_of("mnist", "fashion-mnist", "cifar10"),
+        ),
+    ],
     source: Annotated[
         str,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from separatrix.cli.options import Json, Quiet, Seed
+from separatrix.cli.options import Json, Quiet, Seed, one_of
 
 
 def diagnose(
@@ -42,19 +42,30 @@ def diagnose(
         typer.Option("--drop", metavar="COLUMN", help="Leave a column out (again for others)."),
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", help="What rows are: signal, image or table. [default: auto]")
+        str,
+        typer.Option(
+            "--kind",
+            help="What rows are.",
+            **one_of("auto", "signal", "image", "table"),
+        ),
     ] = "auto",
     shape: Annotated[
         str, typer.Option("--shape", metavar="H,W", help="The shape of one row, as in 28,28.")
     ] = "",
     task: Annotated[
-        str, typer.Option("--task", help="classification or regression. [default: auto]")
+        str,
+        typer.Option(
+            "--task",
+            help="What labels are.",
+            **one_of("auto", "classification", "regression"),
+        ),
     ] = "auto",
     metric: Annotated[
         str,
         typer.Option(
             "--metric",
-            help="accuracy, balanced-accuracy, auc, average-precision or r2. [default: what suits]",
+            help="The score; auto: what suits the labels.",
+            **one_of("auto", "accuracy", "balanced-accuracy", "auc", "average-precision", "r2"),
         ),
     ] = "auto",
     target: Annotated[
@@ -99,7 +110,10 @@ def diagnose(
         ),
     ] = "",
     framework: Annotated[
-        str, typer.Option("--framework", help="Of --export: equinox or torch.")
+        str,
+        typer.Option(
+            "--framework", help="The framework of --export.", **one_of("equinox", "torch")
+        ),
     ] = "equinox",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be used and how long it takes.")
@@ -163,7 +177,7 @@ def diagnose(
         return
     with (
         progress_bar(quiet or json) as show,
-        Lab(folder, threads, settings.budget, show, command) as lab,
+        Lab(folder, threads, settings.budget, show or False, command) as lab,
     ):
         bench = Bench(rows, splitting_of(rows, ordered), settings, lab, begin)
         found = conclude(bench, target or None, ignored)

@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -22,12 +22,50 @@ Seed = Annotated[
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="The --out folder of the run.")]
 
 
+def one_of(*names: str) -> dict[str, Any]:
+    """Keywords of an option with fixed choices: help shows them and the shell completes them.
+
+    >>> choice = one_of("local", "dask")
+    >>> choice["metavar"], choice["autocompletion"]("d")
+    ('[local|dask]', ['dask'])
+    """
+    return {"metavar": f"[{'|'.join(names)}]", "autocompletion": starting(names)}
+
+
+def starting(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """A completer for the shell: those of the names that begin with what was typed."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return complete
+
+
+def studies_starting(incomplete: str) -> list[str]:
+    """The studies whose names begin with what was typed."""
+    from separatrix.studies.registry import STUDIES
+
+    return starting(STUDIES)(incomplete)
+
+
+def claims_starting(incomplete: str) -> list[str]:
+    """The claims whose names begin with what was typed."""
+    from separatrix.studies.registry import all_claims
+
+    return starting(all_claims())(incomplete)
+
+
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
     """The options of `run` and `verify`, with their defaults."""
 
     scale: Annotated[
-        str, typer.Option("--scale", help="quick (seconds), laptop (minutes) or full (a GPU).")
+        str,
+        typer.Option(
+            "--scale",
+            help="How much to run: seconds to minutes, minutes to an hour, or hours on a GPU.",
+            **one_of("quick", "laptop", "full"),
+        ),
     ] = "quick"
     seed: Seed = 0
     out: Annotated[
@@ -73,8 +111,9 @@ class RunOptions:
         str,
         typer.Option(
             "--engine",
-            help="Where trials run: local, or dask (a Dask cluster on this machine, or the one of "
-            "--scheduler).",
+            help="Where trials run: on this machine, or on a Dask cluster (on this machine, or the "
+            "one of --scheduler).",
+            **one_of("local", "dask"),
         ),
     ] = "local"
     scheduler: Annotated[
@@ -97,8 +136,9 @@ class RunOptions:
         str,
         typer.Option(
             "--ledger",
-            help="With --engine dask: who writes results, driver or shared (every worker; needs a "
-            "shared --out folder).",
+            help="With --engine dask: who writes results, this process or every worker (which "
+            "needs a shared --out folder).",
+            **one_of("driver", "shared"),
         ),
     ] = "driver"
     shard: Annotated[

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from separatrix.cli.options import Json, RunOptions, seconds_from, takes
+from separatrix.cli.options import (
+    Json,
+    RunOptions,
+    claims_starting,
+    one_of,
+    seconds_from,
+    studies_starting,
+    takes,
+)
 from separatrix.errors import SeparatrixError, check_choice
 
 if TYPE_CHECKING:
@@ -27,7 +35,11 @@ def list_studies(
     ] = False,
     paper: Annotated[
         str,
-        typer.Option("--paper", metavar="KEY", help="With --claims: those of this paper, or ours."),
+        typer.Option(
+            "--paper",
+            help="With --claims: those of this paper, or our own.",
+            **one_of("malach", "lahoti", "liang", "ours"),
+        ),
     ] = "",
 ) -> None:
     """List the studies and their claims."""
@@ -92,7 +104,12 @@ def claim_entry(study: str, claim: "Claim") -> dict[str, str | None]:
 
 def explain(
     claim: Annotated[
-        str, typer.Argument(metavar="CLAIM", help="A claim that `separatrix list --claims` names.")
+        str,
+        typer.Argument(
+            metavar="CLAIM",
+            help="A claim that `separatrix list --claims` names.",
+            autocompletion=claims_starting,
+        ),
     ],
     folder: Annotated[
         str,
@@ -123,6 +140,7 @@ def run(
         typer.Argument(
             metavar="STUDY",
             help="A study that `separatrix list` names, or a file such as ./mine.py with studies.",
+            autocompletion=studies_starting,
         ),
     ],
     options: RunOptions,
@@ -204,7 +222,7 @@ def verify_seeds(seeds: str, names: list[str], options: RunOptions) -> None:
 
         def open_lab(place: Path, seed: int) -> Lab:
             settings = {"scale": options.scale, "seed": seed, "changes": options.changes}
-            return Lab(place, workers, budget, show, command, settings, cluster)
+            return Lab(place, workers, budget, show or False, command, settings, cluster)
 
         wanted = read_seeds(seeds)
         claims = run_seeds(names, options.scale, wanted, folder, open_lab, command, options.changes)
@@ -237,7 +255,7 @@ def run_studies(names: list[str], title: str, options: RunOptions) -> None:
     settings = {"scale": options.scale, "seed": options.seed, "changes": options.changes}
     with (
         progress_bar(options.quiet or options.json) as show,
-        Lab(folder, workers, budget, show, command, settings, cluster, shard) as lab,
+        Lab(folder, workers, budget, show or False, command, settings, cluster, shard) as lab,
     ):
         if shard is not None:
             print_shard(run_shard(run, lab), shard, options.json)

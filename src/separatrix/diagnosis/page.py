@@ -1,6 +1,5 @@
 """The page of a diagnosis: the answer first, then what it rests on."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,6 @@ from separatrix.report.html import render, template_source
 from separatrix.studies import Axis, Figure, Series
 
 UNITS = {"image": "pixels", "signal": "samples", "tabular": "columns"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Drawn:
-    """A drawing that a notebook shows."""
-
-    svg: str
-
-    def _repr_html_(self) -> str:
-        return self.svg
 
 
 def curves(found: Diagnosis) -> Figure:

@@ -137,11 +137,10 @@ class Diagnosis:
         Returns:
             an object that a notebook shows; the path where one was given.
         """
-        from separatrix.diagnosis.page import Drawn, curves
-        from separatrix.report.figure.draw import draw, save
+        from separatrix.diagnosis.page import curves
+        from separatrix.report.figure.draw import show_or_save
 
-        figure = curves(self)
-        return Drawn(draw(figure)) if path is None else save(figure, path)
+        return show_or_save(curves(self), path)
 
     def to_frame(self) -> "pd.DataFrame":
         """The scores as a pandas frame: one row per model and number of labels."""

@@ -68,8 +68,9 @@ class Lab:
       budget: seconds after which no new chunk is started; trials that are missing then are missing
         from the tables, and `complete` is False. Worker processes finish at most one more chunk, or
         get a few seconds for it. This process and a cluster finish what they have begun.
-      progress: called with what is being run, how many trials are done, and how many there are;
-        True shows a progress bar on a terminal or in a notebook.
+      progress: called with what is being run, how many trials are done, and how many there are. By
+        default there is a progress bar on a terminal or in a notebook once work takes longer than
+        a second; False switches it off.
       command: what this run is called in the manifest.
       settings: its settings in the manifest, as plain values.
       cluster: the Dask cluster on which chunks run.
@@ -112,7 +113,7 @@ class Lab:
             raise SeparatrixError(
                 "a shard, and workers that write into the ledger, need an output folder"
             )
-        if self.progress is True:
+        if self.progress is None or self.progress is True:
             from separatrix.progress import ProgressBar
 
             self.progress = ProgressBar()
@@ -339,6 +340,7 @@ class Lab:
             self._collect()
             if done < total:
                 self.complete = False
+                self.end_progress()
                 self.close()
 
     def _check_stored(self, plan: Plan) -> None:
@@ -389,3 +391,9 @@ class Lab:
         """Tell `progress`, where there is one, how far a piece of work is."""
         if self.progress is not None and not isinstance(self.progress, bool):
             self.progress(what, done, total)
+
+    def end_progress(self) -> None:
+        """Take the progress bar away, where there is one."""
+        close = getattr(self.progress, "close", None)
+        if close is not None:
+            close()

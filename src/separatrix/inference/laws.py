@@ -200,11 +200,11 @@ class Ranking:
         """Draw by how much each law explains the cells worse than the best one.
 
         Returns:
-            Axes of matplotlib.
+            Axes of matplotlib, which a notebook shows.
         """
-        from matplotlib.figure import Figure
+        from separatrix.plots import new_axes
 
-        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        axes = new_axes()
         frame = self.to_frame().iloc[::-1]
         colours = ["C0" if name in self.remaining else "lightgrey" for name in frame["name"]]
         axes.barh(frame["name"], frame["delta"], color=colours)

@@ -97,11 +97,11 @@ class Threshold:
         A censored threshold is drawn as an open interval.
 
         Returns:
-            Axes of matplotlib.
+            Axes of matplotlib, which a notebook shows.
         """
-        from matplotlib.figure import Figure
+        from separatrix.plots import new_axes
 
-        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        axes = new_axes()
         frame = self.to_frame()
         axes.plot(frame["resource"], frame["share"], "o", label="share of trials")
         axes.axhline(self.probability, color="grey", linewidth=0.8)

@@ -13,6 +13,7 @@ from separatrix.report.content import MARKS, FigureView, Report, StudyView
 from separatrix.report.figure.data import data_of, page_data
 from separatrix.report.figure.draw import Drawing
 from separatrix.report.figure.legend import entries_of
+from separatrix.report.figure.svg import image_address
 from separatrix.report.landing import banner_of, cards_of, groups_of
 
 MOST_TABLE_ROWS = 1000  # of one table on a page; its CSV file has all
@@ -158,15 +159,6 @@ def _study_page(study: StudyView, values: dict[str, Any]) -> str:
         if len(html.encode()) <= MOST_PAGE_BYTES:
             break
     return html
-
-
-def image_address(svg: str) -> str:
-    """An SVG file as an address that a page can hold.
-
-    >>> image_address("<svg/>")
-    'data:image/svg+xml;base64,PHN2Zy8+'
-    """
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def render(template: str, **values: Any) -> str:

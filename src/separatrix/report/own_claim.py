@@ -29,7 +29,7 @@ from separatrix.inference.estimates import ThresholdRatio
 from separatrix.learners import Learner
 from separatrix.networks import Network
 from separatrix.notes import Note
-from separatrix.report.figure.draw import draw, save
+from separatrix.report.figure.draw import Shown, drawing_of, show_or_save
 from separatrix.report.write import write_report
 from separatrix.studies import Axis, Claim, Figure, Finding, Outcome, Series, TableData
 from separatrix.studies.claims import judge, register_paper
@@ -88,7 +88,7 @@ class NetworkComparison:
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> Any:
         """The figure: in a notebook it is shown; with `file` (.pdf, .svg or .png) it is saved."""
-        return save(self.figure, file) if file is not None else _Drawn(draw(self.figure))
+        return show_or_save(self.figure, file)
 
     def outcome(self) -> Outcome:
         """The same as the outcome of a study, with figure and table."""
@@ -126,17 +126,8 @@ class NetworkComparison:
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{escape(note.message)}</li>" for note in self.notes)
         head = f"<p><b>{self.verdict}</b>: {escape(self.finding.claim.statement)}</p>"
-        return head + draw(self.figure) + self.to_frame().to_html(index=False) + f"<ul>{notes}</ul>"
-
-
-@dataclasses.dataclass(frozen=True)
-class _Drawn:
-    """A drawing that a notebook shows."""
-
-    svg: str
-
-    def _repr_html_(self) -> str:
-        return self.svg
+        figure = Shown(self.figure.title, drawing_of(self.figure).alone)._repr_html_()
+        return head + figure + self.to_frame().to_html(index=False) + f"<ul>{notes}</ul>"
 
 
 def compare(
@@ -170,7 +161,7 @@ def compare(
         laws: candidate laws for the samples needed; at least four places are needed to rank them.
         samples: the smallest and the largest sample size to try.
         max_trials: the most trials per threshold.
-        lab: where trials run; one in memory, with a progress bar, if None.
+        lab: where trials run; one in memory if None.
         measure: what is measured; a test set of 2048 rows if None.
         seed: of the first trial at every sample size.
 
@@ -209,7 +200,7 @@ def compare(
         for name, network in networks.items()
         for size in sizes
     }
-    with lab or Lab(progress=True) as place:
+    with lab or Lab() as place:
         found = find_thresholds(place, queries, "thresholds", batch=64)
     thresholds = {key: result.threshold for key, result in found.items()}
     baselines = {size: sampled_baselines(task) for size, task in tasks.items()}
@@ -369,8 +360,8 @@ def _figure(
         Axis(variables[0], log=True),
         Axis("samples needed", log=True),
         tuple(series),
-        "Samples at which half of the trials reach the goal, with 95 % intervals; a mark without "
-        "an interval is only a bound.",
+        "Samples at which half of the trials reach the goal, with 95 % intervals; a hollow mark "
+        "is only a bound.",
         headline=True,
     )
 

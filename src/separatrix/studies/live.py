@@ -63,7 +63,8 @@ def live_run(lab: Lab, studies: list[str]) -> Iterator[None]:
     >>> read_live(lab.folder)["ended"]
     True
     """
-    shown: Progress | None = None if isinstance(lab.progress, bool) else lab.progress
+    before = lab.progress
+    shown: Progress | None = None if isinstance(before, bool) else before
     last = -math.inf
 
     def progress(what: str, done: int, total: int) -> None:
@@ -81,7 +82,8 @@ def live_run(lab: Lab, studies: list[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        lab.progress = shown
+        lab.progress = before
+        lab.end_progress()
         update_live(lab, what="", ended=True)
 
 

@@ -1,9 +1,12 @@
 """What a study leaves behind: findings, tables and figures, as data that a report can draw."""
 
 import dataclasses
+import importlib
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.inference import Interval, Threshold
 from separatrix.notes import Note
 from separatrix.studies.claims import Finding, finite, without_nan
@@ -11,6 +14,7 @@ from separatrix.studies.claims import Finding, finite, without_nan
 if TYPE_CHECKING:
     import pandas as pd
 
+DRAWS = "separatrix.report.figure.draw"
 Role = Literal["measured", "samples", "law", "bound", "baseline"]
 
 
@@ -243,6 +247,28 @@ class Outcome:
                 }
             )
         return pd.DataFrame(rows)
+
+    def plot(self, name: str = "", file: str | os.PathLike[str] | None = None) -> Any:
+        """Draw a figure of the outcome, by default the headline.
+
+        Args:
+            name: the name of the figure; without one, the headline or else the first figure.
+            file: a file ending in .pdf, .svg or .png to write; None writes nothing.
+
+        Returns:
+            An object that a notebook shows; the path where a file was given.
+
+        Raises:
+            UnknownNameError: there is no figure of that name.
+            SeparatrixError: the outcome has no figure.
+        """
+        if not self.figures:
+            raise SeparatrixError("this outcome has no figure; `.to_frame()` has its findings")
+        if name and name not in (names := [figure.name for figure in self.figures]):
+            raise UnknownNameError("figure", name, names)
+        chosen = max(self.figures, key=lambda figure: (figure.name == name, figure.headline))
+        # The report draws, and is above this package: its name is looked up, not imported.
+        return importlib.import_module(DRAWS).show_or_save(chosen, file)
 
     def plain(self) -> dict[str, Any]:
         """The outcome as plain values without NaN or infinity."""

@@ -87,3 +87,14 @@ def test_bounds_beside_measured_points_are_named_in_files():
     looks = {("CNN", role): Look("#808080", "") for role in ("measured", "bound")}
     handles = legend_handles(series, looks, baselines=False)
     assert [handle.get_label() for handle in handles] == ["CNN", "CNN (bound)"]
+
+
+def test_bounds_of_a_measured_series_are_hollow_marks_without_a_line():
+    figure = one(
+        Series("CNN", (1, 2), (2.0, None)), Series("CNN", (2, 4), (3.0, 4.0), role="bound")
+    )
+    assert "stroke-dasharray" not in drawing_of(figure).inline.partition("data-s")[2]
+    measured, bound = (entry.swatch for entry in entries_of(figure))
+    assert "M0 6h28" in measured
+    assert "M0 6h28" not in bound, "bounds are not joined"
+    assert 'fill="none" stroke="#0072b2"' in bound

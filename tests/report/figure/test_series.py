@@ -68,3 +68,14 @@ def test_categories_stand_on_the_axis_and_series_side_by_side():
 def test_many_numbers_at_once_are_what_they_are_one_by_one(values, log):
     found, wanted = _array(tuple(values), log), [_drawable(each, log) for each in values]
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_bounds_are_beside_their_series_among_categories():
+    series = [
+        Series("CNN", ("a",), (1.0,)),
+        Series("FCN", ("a", "b"), (2.0, None)),
+        Series("FCN", ("b",), (3.0,), role="bound"),
+    ]
+    places = {"a": 0, "b": 1}
+    moved = offsets_of(series, [points_of(each, places) for each in series])
+    assert moved["FCN", "bound"] == moved["FCN", "measured"] > moved["CNN", "measured"]

@@ -79,11 +79,11 @@ class Table:
             by: the column that tells the lines apart; one line where there is no such column.
 
         Returns:
-            Axes of matplotlib, to be changed or saved (`axes.figure.savefig("risk.pdf")`).
+            Axes of matplotlib, which a notebook shows; `axes.figure.savefig("risk.pdf")` saves them.
         """
-        from matplotlib.figure import Figure
+        from separatrix.plots import new_axes
 
-        axes = Figure(figsize=(5.4, 3.5), layout="constrained").subplots()
+        axes = new_axes()
         frame = self.to_pandas()
         groups = frame.groupby(by) if by in frame else [("", frame)]
         for name, group in groups:

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,14 @@ from separatrix.report.figure.series import (
     points_in,
 )
 from separatrix.report.figure.style import GREY, Look, look_key, looks_of
-from separatrix.report.figure.svg import BLACK, INK, SERIES, inlined, standalone
+from separatrix.report.figure.svg import (
+    BLACK,
+    INK,
+    SERIES,
+    image_address,
+    inlined,
+    standalone,
+)
 from separatrix.studies import Figure, Heatmap, Picture, Series
 
 FORMATS = (".pdf", ".svg", ".png")
@@ -144,6 +152,30 @@ def save(figure: Figure | Heatmap, path: str | os.PathLike[str]) -> Path:
             data = _rendered(canvas_of(figure, BLACK)[0], suffix[1:])
     write_bytes(path, data)
     return path
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A drawn figure that a notebook shows; `svg` is the text of an SVG file."""
+
+    title: str
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"a figure: {self.title} (a notebook shows it; give a file name to save it)"
+
+    def _repr_html_(self) -> str:
+        return f'<img alt="{escape(self.title)}" src="{image_address(self.svg)}">'
+
+
+def show_or_save(figure: Figure | Heatmap, path: str | os.PathLike[str] | None) -> Shown | Path:
+    """A figure for a notebook; with a path, the file that it was saved to.
+
+    >>> from separatrix.studies import Axis
+    >>> show_or_save(Figure("risk", "Risk", Axis("samples"), Axis("risk"), ()), None)
+    a figure: Risk (a notebook shows it; give a file name to save it)
+    """
+    return save(figure, path) if path is not None else Shown(figure.title, drawing_of(figure).alone)
 
 
 def canvas_of(figure: Figure | Heatmap, ink: str) -> tuple[Canvas, list[np.ndarray]]:

@@ -93,7 +93,8 @@ def swatch(series: Series, look: Look, joined: bool = True) -> str:
     stroke-dasharray="8 3.2"/></svg>'
     """
     parts = []
-    if series.role != "samples" and (joined or series.role != "measured"):
+    line = look.line != "none" and series.role != "samples"
+    if line and (joined or series.role != "measured"):
         width = 1.2 if series.role == "baseline" else 2
         parts.append(
             f'<path d="M0 6h28" fill="none" stroke="{look.colour}" stroke-width="{width}"'

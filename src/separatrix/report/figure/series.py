@@ -1,7 +1,7 @@
 """The series of a figure: as arrays that can be drawn, and their marks on the axes.
 
 Measured values are lines with bands, single seeds are scattered points, laws and bounds are dashed
-lines, baselines are thin grey lines.
+lines, baselines are thin grey lines. A measured point of which only a bound is known is hollow.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ from separatrix.studies import Figure, Heatmap, Series
 
 SMALLEST, LARGEST = 1e-100, 1e100  # beyond these, axis arithmetic overflows
 MARKER = 5.0  # size of a marker, in points
+HOLLOW = 7.0  # of a hollow one, which is only a bound
 # More scattered points than this become one picture: the browser could not open the page otherwise.
 MOST_VECTOR_POINTS = 2000
 
@@ -127,15 +128,19 @@ def offsets_of(series: Sequence[Series], arrays: Sequence[Points]) -> dict[tuple
     """How far each (label, role) is moved sideways, so that series that share a category are
     side by side.
 
+    The bounds of a measured series move with it.
+
     >>> pair = [Series("CNN", ("a",), (1.0,)), Series("FCN", ("a",), (2.0,))]
     >>> offsets_of(pair, [points_of(series, {"a": 0}) for series in pair])
     {('CNN', 'measured'): -0.09, ('FCN', 'measured'): 0.09}
     """
     positions: dict[tuple[str, str], set[float]] = {}
+    measured = {one.label for one in series if one.role == "measured"}
     for label in dict.fromkeys(one.label for one in series):
         for role in ("samples", "measured"):  # a mean is to the right of its own seeds
+            roles = ("measured", "bound") if role == "measured" and label in measured else (role,)
             for one, points in zip(series, arrays):
-                if (one.label, one.role) == (label, role):
+                if one.label == label and one.role in roles:
                     own = positions.setdefault((label, role), set())
                     own.update(points.x[points.shown].tolist())
     lanes: dict[tuple[str, str], int] = {}
@@ -144,7 +149,12 @@ def offsets_of(series: Sequence[Series], arrays: Sequence[Points]) -> dict[tuple
         lanes[key] = min(set(range(len(positions))) - used)
     count = max(lanes.values(), default=0) + 1
     step = min(0.18, 0.8 / count)
-    return {key: step * (lane - (count - 1) / 2) for key, lane in lanes.items()}
+    moved = {key: step * (lane - (count - 1) / 2) for key, lane in lanes.items()}
+    return moved | {
+        (one.label, one.role): moved[one.label, "measured"]
+        for one in series
+        if one.role == "bound" and one.label in measured
+    }
 
 
 def runs(mask: np.ndarray) -> list[slice]:
@@ -252,6 +262,8 @@ def jitter(count: int, spread: float) -> np.ndarray:
 def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:
     """Draw a law or bound: a dashed line over each stretch, or a short dash at each category.
 
+    Where the look has a marker, points are hollow marks instead.
+
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
     >>> points = Points(np.arange(2), np.arange(2), np.arange(2), np.arange(2), 0)
@@ -260,6 +272,9 @@ def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:
     1
     """
     x, y = points.x, points.y
+    if look.marker:
+        _scatter(axes, x[points.shown], y[points.shown], look, alpha=1.0, size=HOLLOW)
+        return
     for part in runs(points.shown):
         if categories or part.stop - part.start == 1:
             axes.plot(
@@ -299,7 +314,13 @@ def draw_baseline(axes: Axes, points: Points, look: Look) -> float | None:
 
 
 def _scatter(
-    axes: Axes, x: np.ndarray, y: np.ndarray, look: Look, alpha: float, order: float = 5
+    axes: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    look: Look,
+    alpha: float,
+    order: float = 5,
+    size: float = MARKER,
 ) -> None:
     many = len(x) > MOST_VECTOR_POINTS
     axes.plot(
@@ -307,7 +328,7 @@ def _scatter(
         y,
         linestyle="none",
         marker=look.marker,
-        markersize=MARKER,
+        markersize=size,
         color=look.colour,
         fillstyle=look.fill,
         alpha=alpha,

@@ -63,13 +63,20 @@ def network_of(label: str) -> str | None:
 def looks_of(series: Sequence[Series]) -> dict[tuple[str, str], Look]:
     """The look of each (label, role); samples look like the measured series with the same label.
 
+    Bounds of a measured series, where a search found no more than that, are its marks, hollow and
+    not joined. Other bounds, such as those of a theorem, are dashed lines.
+
     >>> measured, law = Series("FCN", (), ()), Series("FCN", (), (), role="law")
     >>> looks = looks_of([measured, law, Series("other", (), ())])
     >>> looks["FCN", "measured"].marker, looks["FCN", "law"].colour
     ('^', '#d55e00')
     >>> looks["other", "measured"].colour
     '#aa4499'
+    >>> at_least = Series("FCN", (), (), role="bound")
+    >>> looks_of([measured, at_least])["FCN", "bound"]
+    Look(colour='#d55e00', marker='^', line='none', fill='none')
     """
+    measured = {one.label for one in series if one.role == "measured"}
     looks: dict[tuple[str, str], Look] = {}
     other_bases: dict[str, tuple[str, str]] = {}
     uses: dict[tuple[str, str], int] = {}
@@ -85,6 +92,9 @@ def looks_of(series: Sequence[Series]) -> dict[tuple[str, str], Look]:
             base = NETWORKS[network]
         else:
             base = other_bases.setdefault(one.label, OTHERS[len(other_bases) % len(OTHERS)])
+        if one.role == "bound" and one.label in measured:
+            looks[key] = Look(*base, "none", "none")
+            continue
         if one.role in DASHES:
             looks[key] = Look(base[0], "", DASHES[one.role])
             continue

@@ -87,6 +87,15 @@ def standalone(svg: bytes) -> str:
     )
 
 
+def image_address(svg: str) -> str:
+    """An SVG file as an address that a page can hold.
+
+    >>> image_address("<svg/>")
+    'data:image/svg+xml;base64,PHN2Zy8+'
+    """
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
 def tidied(svg: bytes) -> str:
     """SVG text with shorter numbers (to a hundredth of a point), common fonts and no metadata.
 

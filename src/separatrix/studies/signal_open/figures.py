@@ -12,7 +12,7 @@ from separatrix.studies.signal_open.verdicts import OPEN, PAIRS, ratios, trained
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = (
-    "95 % intervals; a short dash is the bound of a censored search (at least, for the larger "
+    "95 % intervals; a hollow mark is the bound of a censored search (at least, for the larger "
     "networks; at most, for the CNN). Networks that did not train are left out."
 )
 
@@ -60,7 +60,7 @@ def ratio_figure(searches: dict[OpenCell, SearchResult], floors: Floors) -> Figu
         Axis(""),
         Axis("ratio of samples", log=True),
         tuple(series),
-        "95 % intervals; a short dash is a bound where a search was censored. Networks that did not "
+        "95 % intervals; a hollow mark is a bound where a search was censored. Networks that did not "
         "train are left out.",
         headline=True,
     )
@@ -121,7 +121,7 @@ def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Fig
         Axis(""),
         Axis("samples m*", log=True),
         tuple(series),
-        "95 % intervals; short dashes are bounds of censored searches, and the law of the lower "
+        "95 % intervals; hollow marks are bounds of censored searches, and the law of the lower "
         "bound through the randomly started FCN's points; it speaks of that start only.",
     )
 
