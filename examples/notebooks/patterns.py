@@ -11,7 +11,7 @@
 EXPONENTS = [4, 5, 6, 7, 8, 9, 10]  # of n = 2^k in the exact part
 DRAWS = 6  # of a unit's weights
 BITS = [8, 16, 32]  # n in the trained part
-STEPS = 1500
+STEPS = 4000
 SEEDS = 5
 
 # %% [markdown]

@@ -14,7 +14,7 @@ class ShownAxes(Axes):
     def _repr_html_(self) -> str:
         out = io.BytesIO()
         with matplotlib.rc_context({"svg.hashsalt": "separatrix", "svg.fonttype": "none"}):
-            self.figure.savefig(out, format="svg", metadata={"Date": None})
+            self.figure.canvas.print_figure(out, format="svg", metadata={"Date": None})
         words = f"{self.get_ylabel()} against {self.get_xlabel()}".replace('"', "'")
         address = f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode()}"
         return f'<img alt="{words}" src="{address}">'
@@ -29,4 +29,6 @@ def new_axes() -> ShownAxes:
     '<img alt="risk against samples" '
     """
     canvas = Figure(figsize=(5.4, 3.5), layout="constrained")
-    return canvas.add_subplot(axes_class=ShownAxes)
+    axes = canvas.add_subplot(axes_class=ShownAxes)
+    assert isinstance(axes, ShownAxes)
+    return axes

@@ -35,7 +35,7 @@ def test_report_writes_a_page_that_answers_first(found, tmp_path):
 
 def test_a_notebook_shows_it(found, tmp_path):
     assert "<svg" in found._repr_html_()
-    assert "<svg" in found.plot()._repr_html_()
+    assert "<img" in found.plot()._repr_html_()
     assert found.plot(tmp_path / "curves.svg").exists()
 
 

@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[2]
 # Small sizes: the test is about the code, not about what comes out.
 SMALL = {
     "patterns": {"EXPONENTS": [3, 4], "DRAWS": 2, "BITS": [8], "STEPS": 8, "SEEDS": 2},
-    "signals": {"PATCHES": [3], "TRIALS": 4, "STEPS": 5, "SAMPLES": (8, 16)},
-    "stability": {"SAMPLES": [16, 32], "WIDTH": 4, "STEPS": 16, "SEEDS": 2},
+    "signals": {"PATCHES": [3], "TRIALS": 4, "STEPS": 5, "SAMPLES": (7, 8)},
+    "stability": {"SAMPLES": [15, 16], "WIDTH": 4, "STEPS": 16, "SEEDS": 2},
 }
 
 
