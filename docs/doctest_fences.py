@@ -35,6 +35,16 @@ def fence_examples(text: str) -> str:
     return "\n".join([*out, inside] if inside else out)
 
 
+def join_first(text: str) -> str:
+    """The text with its first paragraph on one line: summaries show the first line.
+
+    >>> join_first("One sentence\\nof two lines.\\n\\nMore.")
+    'One sentence of two lines.\\n\\nMore.'
+    """
+    first, blank, rest = text.partition("\n\n")
+    return " ".join(first.split()) + blank + rest if first[:3] != "```" else text
+
+
 class Fences(griffe.Extension):
     """Fences the examples of every docstring that griffe reads.
 
@@ -44,6 +54,6 @@ class Fences(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = fence_examples(obj.docstring.value)
+            obj.docstring.value = join_first(fence_examples(obj.docstring.value))
         elif obj.is_attribute and obj.parent is not None and obj.parent.is_module:
             obj.docstring = griffe.Docstring("A constant.", parent=obj)
