@@ -224,3 +224,7 @@ def test_thousands_of_rows_are_checked():
     assert contradicting(rows, sweep) == {}
     shifted = rows.set_column(0, "trial", rows["trial"].take(pa.array(np.roll(range(5000), 1))))
     assert contradicting(shifted, sweep)["trial"].all()
+
+
+def test_no_rows_contradict_nothing():
+    assert contradicting(pa.table({}), []) == {}

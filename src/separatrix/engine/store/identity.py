@@ -41,6 +41,8 @@ def contradicting(
     >>> contradicting(table, list(sweep)), sorted(contradicting(table, list(sweep)[::-1]))
     ({}, ['seed', 'trial'])
     """
+    if not trials:
+        return {}
     heads, which = _heads(trials)
     wrong: dict[str, Bool[np.ndarray, " rows"]] = {}
     expected = {name: [head.get(name) for head in heads] for name in _names(heads)}
