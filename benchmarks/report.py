@@ -1,13 +1,16 @@
 """The size of a report and the time to write it: many trials per study, all of them in a figure.
 
-    python benchmarks/report.py [--studies 100] [--trials 100000] [--out FOLDER]
+    python benchmarks/report.py [--studies 100] [--trials 100000] [--copies] [--out FOLDER]
 
-Prints one JSON object. With playwright and Chromium (`--chromium PATH`, or the one on the path) it
+Prints one JSON object, with the processor's seconds for a first report (nothing is drawn yet) and
+for a second one (every drawing is in the cache). With `--copies` all studies have the same figures.
+With playwright and Chromium (`--chromium PATH`, or the one on the path) it
 also times loading the page.
 """
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -67,8 +70,8 @@ def outcome_of(trials: int, seed: int) -> dict[str, Any]:
     ).plain()
 
 
-def write_run(folder: Path, studies: int, trials: int) -> None:
-    """Write a run folder of this many studies."""
+def write_run(folder: Path, studies: int, trials: int, copies: bool = False) -> None:
+    """Write a run folder of this many studies, whose figures differ unless they are copies."""
     (folder / "outcomes").mkdir(parents=True)
     claims = []
     for index in range(studies):
@@ -78,7 +81,8 @@ def write_run(folder: Path, studies: int, trials: int) -> None:
             "seed": 0,
             "command": f"separatrix run study-{index:03d}",
         }
-        plain = outcome_of(trials, index)
+        plain = outcome_of(trials, 0 if copies else index)
+        plain["findings"][0]["id"] = f"lahoti.claim-{index}"
         claims += [finding | about for finding in plain["findings"]]
         document = (
             about
@@ -119,19 +123,32 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--trials", type=int, default=100_000)
+    parser.add_argument("--copies", action="store_true")
     parser.add_argument("--out", default="")
     parser.add_argument(
         "--chromium", default=shutil.which("chromium") or shutil.which("google-chrome") or ""
     )
     arguments = parser.parse_args()
     folder = Path(arguments.out or tempfile.mkdtemp()) / "run"
-    write_run(folder, arguments.studies, arguments.trials)
-    begin = time.perf_counter()
-    page = write_report(folder)
+    write_run(folder, arguments.studies, arguments.trials, arguments.copies)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["SEPARATRIX_CACHE"] = cache
+        begin, start = time.perf_counter(), time.process_time()
+        page = write_report(folder)
+        first, wall = time.process_time() - start, time.perf_counter() - begin
+        start = time.process_time()
+        write_report(folder)
+        second = time.process_time() - start
     result: dict[str, Any] = {
         "studies": arguments.studies,
         "trials": arguments.trials,
-        "write_seconds": round(time.perf_counter() - begin, 2),
+        "copies": arguments.copies,
+        "write_seconds": round(wall, 2),
+        "first_cpu_seconds": round(first, 2),
+        "second_cpu_seconds": round(second, 2),
+        "cpu_milliseconds_per_drawing": round(
+            1e3 * (first - second) / (2 if arguments.copies else 2 * arguments.studies), 1
+        ),
     }
     result["page_megabytes"] = round(page.stat().st_size / 1e6, 3)
     result["data_megabytes"] = round(

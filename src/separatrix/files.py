@@ -64,7 +64,7 @@ def write_synced(path: Path, write: Callable[[Path], Any]) -> None:
         os.fsync(file.fileno())
 
 
-def write_atomic(path: Path, write: Callable[[Path], Any]) -> None:
+def write_atomic(path: Path, write: Callable[[Path], Any], sync: bool = True) -> None:
     """Replace a file in one step, so that readers see the old file or the new one, complete.
 
     The file is written under a temporary name in the same folder, synced to the disk and renamed.
@@ -72,6 +72,8 @@ def write_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     Args:
       path: the file.
       write: makes a file at the path that it is given, which is the temporary one.
+      sync: whether to wait for the disk; without, a power failure may lose the file, which is right
+        for files that can be made again.
 
     Raises:
       SeparatrixError: where the file cannot be written; the old file is unchanged.
@@ -85,6 +87,10 @@ def write_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with explain_os_errors(f"write {path.name}"):
+            if not sync:
+                write(temporary)
+                os.replace(temporary, path)
+                return
             write_synced(temporary, write)
             os.replace(temporary, path)
             folder = os.open(path.parent, os.O_RDONLY)
@@ -97,7 +103,7 @@ def write_atomic(path: Path, write: Callable[[Path], Any]) -> None:
             temporary.unlink()
 
 
-def write_bytes(path: Path, data: bytes | str) -> None:
+def write_bytes(path: Path, data: bytes | str, sync: bool = True) -> None:
     """Write bytes, or text as UTF-8, with `write_atomic`.
 
     >>> import tempfile
@@ -107,7 +113,7 @@ def write_bytes(path: Path, data: bytes | str) -> None:
     'hello'
     """
     content = data.encode() if isinstance(data, str) else data
-    write_atomic(path, lambda target: target.write_bytes(content))
+    write_atomic(path, lambda target: target.write_bytes(content), sync)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -122,7 +122,7 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
         shutil.rmtree(place, ignore_errors=True)  # rows of an earlier run
     files |= {target / path: (source / path).read_bytes() for path in rows}
     files[target / "README.md"] = f"{markdown_page(report)}\n{words}"
-    _write_files(target, files)
+    _write_files(target, files, sync=True)
     return target / "README.md"
 
 
@@ -237,9 +237,10 @@ def _drawings(report: Report) -> dict[str, Drawing]:
     return drawings_of({view.anchor: (view.figure, f"f{index}-") for index, view in views})
 
 
-def _write_files(folder: Path, files: Mapping[Path, bytes | str]) -> None:
+def _write_files(folder: Path, files: Mapping[Path, bytes | str], sync: bool = False) -> None:
+    """Write files; a report can be written again and need not wait for the disk."""
     with explain_os_errors(f"make the folder {folder}"):
         for parent in sorted({path.parent for path in files}):
             parent.mkdir(parents=True, exist_ok=True)
     for path, data in files.items():
-        write_bytes(path, data)
+        write_bytes(path, data, sync)

@@ -1,6 +1,7 @@
 """A cache of drawn figures, so that no figure is drawn twice.
 
-The key is what a figure shows and the code that draws it. Drawings are in the user's cache and not
+The key is what a figure shows and the code that draws it. Equal figures of a report are drawn once;
+the names inside their SVGs differ, and are put in afterwards. Drawings are in the user's cache and not
 in a run's folder: the page trusts them, and a run's folder may come from somebody else.
 """
 
@@ -38,28 +39,33 @@ def drawings_of(figures: Mapping[str, tuple[Figure | Heatmap, str]]) -> dict[str
     """
     folder = cache_folder() / "drawings"
     drawings, written = {}, False
+    known: dict[str, Drawing] = {}
     for key, (figure, prefix) in figures.items():
-        file = folder / f"{cache_key(figure, prefix)}.json"
-        drawing = _read(file)
+        name = cache_key(figure)
+        file, stand_in = folder / f"{name}.json", f"f{name}-"
+        drawing = known.get(name) or _read(file)
         if drawing is None:
-            drawing = drawing_of(figure, prefix)
+            drawing = drawing_of(figure, stand_in)
             written |= _write(file, drawing)
-        drawings[key] = drawing
+        known[name] = drawing
+        # No label contains the digest of what it is a part of.
+        inline = drawing.inline.replace(stand_in, prefix)
+        drawings[key] = dataclasses.replace(drawing, inline=inline)
     if written:
         _delete_oldest(folder)
     return drawings
 
 
-def cache_key(figure: Figure | Heatmap, prefix: str) -> str:
-    """The digest of what decides a drawing: the figure, the prefix, and the drawing code.
+def cache_key(figure: Figure | Heatmap) -> str:
+    """The digest of what decides a drawing: the figure and the drawing code.
 
     >>> from separatrix.studies import Axis
-    >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), ())
-    >>> cache_key(figure, "a-") == cache_key(figure, "b-")
+    >>> one, other = (Figure("risk", title, Axis("m"), Axis("risk"), ()) for title in "ab")
+    >>> cache_key(one) == cache_key(other)
     False
     """
     # ASCII, because a name may contain half a surrogate pair, which UTF-8 cannot write.
-    shown = json.dumps([type(figure).__name__, dataclasses.asdict(figure), prefix], default=str)
+    shown = json.dumps([type(figure).__name__, dataclasses.asdict(figure)], default=str)
     return hashlib.sha256(f"{code_digest()} {shown}".encode()).hexdigest()
 
 
@@ -101,7 +107,7 @@ def _write(file: Path, drawing: Drawing) -> bool:
     text = json.dumps({"inline": drawing.inline, "alone": drawing.alone, "places": places})
     with contextlib.suppress(OSError, SeparatrixError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(file, text)
+        write_bytes(file, text, sync=False)
         return True
     return False
 

@@ -1,6 +1,7 @@
 """Drawing figures with matplotlib: as SVG text for the page, and as files for a paper."""
 
 import dataclasses
+import functools
 import io
 import os
 import warnings
@@ -367,12 +368,17 @@ def _canvas_with_axes(figure: Figure | Heatmap, height: float, ink: str) -> tupl
 @contextmanager
 def _matplotlib() -> Iterator[None]:
     """The same settings everywhere, whatever a user's matplotlibrc says."""
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+    with matplotlib.rc_context(_settings()), warnings.catch_warnings():
         # The page's reader may have letters that matplotlib's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
+
+
+@functools.cache
+def _settings() -> dict[Any, Any]:
+    """matplotlib's own settings with ours; the backend is the user's to choose."""
+    own = {key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"}
+    return own | _SETTINGS
 
 
 def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
@@ -382,6 +388,11 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
         "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
         "png": {"Software": None},
     }
+    # With a layout engine, savefig would draw twice, the first time for the layout alone.
+    engine = canvas.get_layout_engine()
+    if engine is not None:
+        engine.execute(canvas)
+        canvas.set_layout_engine("none")
     out = io.BytesIO()
     canvas.savefig(out, format=kind, metadata=without[kind], dpi=200, transparent=transparent)
     return out.getvalue()
