@@ -27,6 +27,7 @@ PLACES = {
     "equivariance": "equivariance.study:Equivariance",
     "pattern-readout": "pattern_readout.study:PatternReadout",
     "patterns": "patterns.study:Patterns",
+    "pattern-search": "pattern_search.study:PatternSearch",
     "pattern-width": "pattern_width.study:PatternWidth",
     "lazy": "lazy.study:Lazy",
     "digits": "digits.study:DigitsStudy",

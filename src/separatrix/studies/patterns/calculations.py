@@ -1,5 +1,5 @@
-"""What the study `patterns` computes without training: certificates, exact gradients, symmetry,
-embeddings, and exact search.
+"""What the study `patterns` computes without training: certificates, exact gradients, symmetry and
+embeddings.
 """
 
 import dataclasses
@@ -25,7 +25,6 @@ from separatrix.theory.patterns import (
     vc_dimension,
     vc_gap,
 )
-from separatrix.theory.patterns.junta import search_once
 from separatrix.theory.patterns.theorem4_run import Theorem4Run, certify
 
 # (activation, initialisation): ReLU has no ceiling; the last is Theorem 4's own start, where all
@@ -173,16 +172,3 @@ def generalization_rows(s: PatternsSettings, learned: LearningResults) -> list[d
             for number, (risk, trained) in enumerate(zip(result.risks, result.train_risks))
         ]
     return rows
-
-
-def measure_search(lab: Lab, s: PatternsSettings) -> list[list[dict[str, Any]]]:
-    """For every size, one row per repetition; remembered by the laboratory."""
-    search_once(8, 64, 0)  # the first call pays for loading code
-    out = []
-    for bits in s.search.sizes:
-        rows = []
-        for seed in seeds_from(s.seed, s.search.repeats):
-            inputs = {"bits": bits, "samples": s.search.samples, "seed": seed}
-            rows.append(lab.remember("search", inputs, lambda inputs=inputs: search_once(**inputs)))
-        out.append(rows)
-    return out

@@ -1,7 +1,4 @@
-"""Figures, tables and notes of the study `patterns` on learning and search."""
-
-import dataclasses
-from typing import Any
+"""Figures, tables and notes of the study `patterns` on learning."""
 
 import numpy as np
 
@@ -12,6 +9,7 @@ from separatrix.inference.thresholds import Threshold, threshold_from_metric
 from separatrix.notes import Note
 from separatrix.studies.claims import finite
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
+from separatrix.studies.pattern_search.verdicts import lucky
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.patterns.trials import (
     NETWORKS,
@@ -24,7 +22,6 @@ from separatrix.studies.patterns.trials import (
 from separatrix.studies.patterns.verdicts import (
     CURRENCIES,
     growth_of,
-    lucky,
     ratios,
     shown,
     spent,
@@ -320,113 +317,6 @@ def _currency_notes(s: PatternsSettings, learned: LearningResults) -> list[Note]
             )
             notes.append(Note("currency", "info", text))
     return notes
-
-
-def search_figures(searches: list[list[dict[str, Any]]]) -> tuple[Figure, ...]:
-    """Candidates and seconds against n.
-
-    >>> search_figures([])
-    ()
-    """
-    if not searches:
-        return ()
-    sizes = tuple(rows[0]["bits"] for rows in searches)
-    counts = (
-        Series(
-            "all sets of k bits, C(n,k)",
-            sizes,
-            tuple(float(rows[0]["sets"]) for rows in searches),
-            role="law",
-        ),
-        Series(
-            "windows, n-k+1",
-            sizes,
-            tuple(float(rows[0]["windows"]) for rows in searches),
-            role="law",
-        ),
-    )
-    lines = []
-    for key, label in (
-        ("junta_seconds", "search over sets"),
-        ("window_seconds", "search over windows"),
-    ):
-        points = [
-            (rows[0]["bits"], mean_interval([row[key] for row in rows]))
-            for rows in searches
-            if all(row[key] is not None for row in rows)
-        ]
-        line = Series.of(label, points)
-        # What is not positive has no place on a logarithmic axis.
-        low = tuple(end if end is not None and end > 0 else None for end in line.low)
-        lines.append(dataclasses.replace(line, low=low))
-    caption = "k = ⌈log2 n⌉; a point is missing where the sets are too many to search."
-    return (
-        Figure(
-            "search-candidates",
-            "Candidates of the exact learners",
-            Axis("n", log=True),
-            Axis("candidates", log=True),
-            counts,
-            caption,
-        ),
-        Figure(
-            "search-seconds",
-            "Time of the exact learners",
-            Axis("n", log=True),
-            Axis("seconds", log=True),
-            tuple(lines),
-            caption,
-        ),
-    )
-
-
-def search_table(searches: list[list[dict[str, Any]]]) -> TableData:
-    """The searches, one row per size.
-
-    >>> search_table([]).rows
-    ()
-    """
-    cells = []
-    for rows in searches:
-        first = rows[0]
-        windows = mean_interval([row["window_seconds"] for row in rows])
-        known = [row["junta_seconds"] for row in rows if row["junta_seconds"] is not None]
-        sets = mean_interval(known) if known else None
-        empty = sum(row["permuted_windows"] == 0 for row in rows)
-        cells.append(
-            (
-                first["bits"],
-                first["window"],
-                first["windows"],
-                first["sets"],
-                windows.estimate,
-                windows.low,
-                windows.high,
-                *((sets.estimate, sets.low, sets.high) if sets else (None, None, None)),
-                len(rows),
-                empty,
-            )
-        )
-    columns = (
-        "n",
-        "k",
-        "windows",
-        "sets",
-        "window seconds",
-        "low",
-        "high",
-        "set seconds",
-        "set low",
-        "set high",
-        "repetitions",
-        "permuted: no window explains",
-    )
-    return TableData(
-        "search",
-        "Exact learners from noise-free samples; times with 95 % intervals over repetitions",
-        columns,
-        tuple(cells),
-    )
 
 
 def expressivity_notes(s: PatternsSettings) -> tuple[Note, ...]:

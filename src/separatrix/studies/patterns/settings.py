@@ -84,16 +84,8 @@ class LearningSettings(Settings, of="patterns.learning", written=""):
                 raise ParameterError(self.owner, name, f"among the sizes {self.sizes}", sizes)
 
 
-class SearchSettings(Settings, of="patterns.search"):
-    """Exact search for the relevant bits."""
-
-    sizes: tuple[int, ...] = setting(default=(8, 16, 32, 48), low=4, high=4096)
-    samples: int = setting(default=4096, low=1)
-    repeats: int = setting(default=3, low=2)
-
-
 class PatternsSettings(Settings, of="patterns"):
-    """What the study varies: one group for each of its four parts.
+    """What the study varies: one group for each of its three parts.
 
     `ceiling` is the paper's c, `delta` its δ. `work_limit` is the number of operations within which
     Theorem 4's bound is asked to say something.
@@ -105,7 +97,6 @@ class PatternsSettings(Settings, of="patterns"):
     work_limit: float = 1e15  # operations: about a day of one processor core
     gradient: GradientSettings = GradientSettings()
     learning: LearningSettings = LearningSettings()
-    search: SearchSettings = SearchSettings()
     seed: int = 0
 
 
@@ -136,7 +127,6 @@ SCALES = at_scales(
             "variant_sizes": (16, 32),
             "finite_samples": (64, 128, 256, 512, 1024, 2048),
         },
-        "search": {"sizes": (8, 16, 32, 48, 64), "repeats": 5},
     },
     full={
         "certificate": {
@@ -163,6 +153,5 @@ SCALES = at_scales(
             "variant_sizes": (32,),
             "finite_samples": (64, 128, 256, 512, 1024, 2048, 4096),
         },
-        "search": {"sizes": (8, 16, 32, 64, 96), "repeats": 5},
     },
 )

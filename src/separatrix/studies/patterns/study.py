@@ -1,4 +1,4 @@
-"""Study `patterns`: certificates, gradients, learning and search on k-patterns."""
+"""Study `patterns`: certificates, gradients and learning on k-patterns."""
 
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
@@ -9,7 +9,6 @@ from separatrix.studies.patterns.calculations import (
     generalization_rows,
     measure_certificates,
     measure_gradients,
-    measure_search,
     symmetry_gaps,
 )
 from separatrix.studies.patterns.figures import (
@@ -17,8 +16,6 @@ from separatrix.studies.patterns.figures import (
     learning_figures,
     learning_notes,
     learning_tables,
-    search_figures,
-    search_table,
 )
 from separatrix.studies.patterns.settings import SCALES, PatternsSettings
 from separatrix.studies.patterns.theorem_figures import (
@@ -34,15 +31,14 @@ from separatrix.theory.patterns.hardness import identity_errors
 
 
 class Patterns(Study[PatternsSettings]):
-    """The computational separation on k-patterns: theorems on real runs, exact gradients, learning,
-    exact search.
+    """The computational separation on k-patterns: theorems on real runs, exact gradients, and
+    learning.
     """
 
     name = "patterns"
     title = "k-patterns: what convolutional networks learn and fully connected ones do not"
     summary = (
-        "Theorem 4's proof on real runs, Theorem 12's exact gradients, steps to learn against n, "
-        "search with unknown order"
+        "Theorem 4's proof on real runs, Theorem 12's exact gradients, steps to learn against n"
     )
     claims = theorem_verdicts.CLAIMS + verdicts.CLAIMS
     scales = SCALES
@@ -60,7 +56,6 @@ class Patterns(Study[PatternsSettings]):
         certificates = measure_certificates(lab, s)
         gradients = measure_gradients(lab, s)
         identity = lab.remember("identity", {"seed": s.seed}, lambda: identity_errors(s.seed))
-        search = measure_search(lab, s)
         symmetry = symmetry_gaps(lab, s)
         expression = expression_errors(s)
         learned = learn(lab, s)
@@ -69,7 +64,6 @@ class Patterns(Study[PatternsSettings]):
             *theorem_verdicts.gradient_findings(gradients, identity),
             *verdicts.learning_findings(s, learned),
             verdicts.symmetry_finding(symmetry),
-            verdicts.search_finding(search),
             verdicts.expression_finding(expression),
             verdicts.generalization_finding(generalization_rows(s, learned)),
         )
@@ -77,13 +71,11 @@ class Patterns(Study[PatternsSettings]):
             *gradient_figures(gradients),
             *learning_figures(s, learned),
             *certificate_figures(certificates),
-            *search_figures(search),
         )
         tables = (
             *certificate_tables(s, certificates),
             gradient_table(gradients),
             *learning_tables(s, learned),
-            search_table(search),
         )
         notes = (
             *recipe_notes(s),
@@ -103,8 +95,7 @@ def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:
             "Settled after results with the default seed had been seen: the convention |h| <= 1 "
             "beside |u| = 1 (added when the latter did not show the crossing near n = 32 that "
             "the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a "
-            "clipped unit's signal vanishes), parts of the tuning of rates, judging the search "
-            "gap by rows read instead of seconds, and, at full scale, the caps on steps and the "
+            "clipped unit's signal vanishes), parts of the tuning of rates, and, at full scale, the caps on steps and the "
             "lowest Adam rate.",
         ),
         Note(

@@ -1,13 +1,12 @@
-"""The claims on learning and search, and the steps, risks and rows read that are their evidence;
+"""The claims on learning, and the steps and risks that are their evidence;
 claims of theorems are in theorem_verdicts.py.
 """
 
-import itertools
 import math
 from typing import Any
 
 from separatrix.inference.censored_medians import Amounts, MedianGrowth, MedianRatio, median_ratio
-from separatrix.inference.estimates import Estimate, Exact, MeanOf, RatioOf
+from separatrix.inference.estimates import Estimate, MeanOf
 from separatrix.inference.intervals import Interval
 from separatrix.studies.claims import Claim, Evidence, Finding, judge
 from separatrix.studies.kinds import (
@@ -15,9 +14,8 @@ from separatrix.studies.kinds import (
     Comparison,
     Equivalence,
     Identity,
-    Together,
-    Trend,
 )
+from separatrix.studies.pattern_search.verdicts import lucky
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.patterns.trials import (
     PASSES,
@@ -73,19 +71,6 @@ FCN_INDIFFERENT = Claim(
     "coordinates alike, the whole training set at each step, float64",
     Identity("scores after training on permuted bits = scores after training in order", SYMMETRIC),
 )
-SEARCH_GAP = Claim(
-    "malach.junta.search-gap",
-    "With unknown order, search over n-k+1 windows becomes search over C(n,k) sets of bits, and "
-    "the gap widens with n.",
-    "Section 5",
-    "noise-free samples, enough of them that one set of bits explains them",
-    Together(
-        (
-            ("gap", Trend("rows read, sets over windows", "n", "rising", reference=1.0)),
-            ("found", Identity("both searches find the bits", 0.5)),
-        )
-    ),
-)
 EXPRESSES = Claim(
     "malach.fcn-expresses-cnn",
     "A fully connected network expresses every convolutional network exactly, with one unit for "
@@ -108,7 +93,6 @@ CLAIMS = (
     GAUSSIAN,
     CNN_LOSES,
     FCN_INDIFFERENT,
-    SEARCH_GAP,
     EXPRESSES,
     COROLLARY5,
 )
@@ -292,15 +276,6 @@ def _cnn_loses(s: PatternsSettings, learned: LearningResults) -> Finding:
     return judge(CNN_LOSES, evidence, reason=reason, also=also)
 
 
-def lucky(bits: int, window: int) -> float:
-    """The probability that a random order leaves k consecutive bits in one window: (n-k+1)/C(n,k).
-
-    >>> round(lucky(16, 4), 4)
-    0.0071
-    """
-    return (bits - window + 1) / math.comb(bits, window)
-
-
 def symmetry_finding(gaps: dict[str, list[float]]) -> Finding:
     """The verdict on the FCN's indifference, from the audit's gaps by optimizer.
 
@@ -341,46 +316,3 @@ def generalization_finding(rows: list[dict[str, Any]]) -> Finding:
         f"(1 or more) in {vacuous} of {len(rows)} runs"
     )
     return judge(COROLLARY5, evidence, reason=reason)
-
-
-def search_finding(sizes: list[list[dict[str, Any]]]) -> Finding:
-    """The verdict on the gap: both searches find the bits, and the ratio of the rows that they read
-    grows from each n to the next.
-
-    Rows are counted, not timed, so that the verdict does not depend on what else the machine does;
-    times are in the figure.
-
-    >>> search_finding([]).verdict
-    'not measured'
-    """
-    searched = [rows for rows in sizes if all(row["junta_rows"] is not None for row in rows)]
-    if len(searched) < 2:
-        return judge(SEARCH_GAP, {}, reason="fewer than two sizes could be searched")
-
-    def work(rows: list[dict[str, Any]]) -> tuple[float, ...]:
-        return tuple(row["junta_rows"] / row["window_rows"] for row in rows)
-
-    steps: dict[str, Estimate | None] = {}
-    for before, after in itertools.pairwise(searched):
-        name = f"n = {before[0]['bits']} to {after[0]['bits']}"
-        many = min(len(before), len(after)) > 1
-        steps[name] = (
-            RatioOf(work(after), work(before)) if many else Exact(work(after)[0] / work(before)[0])
-        )
-    found = {
-        f"n = {row['bits']}, repetition {number}": 0.0
-        if row["agree"] and row["window_found"]
-        else 1.0
-        for rows in searched
-        for number, row in enumerate(rows)
-    }
-    counts = [(rows[0]["bits"], rows[0]["sets"] / rows[0]["windows"]) for rows in sizes]
-    exponents = [
-        math.log(b[1] / a[1]) / math.log(b[0] / a[0]) for a, b in itertools.pairwise(counts)
-    ]
-    reason = (
-        f"candidates, sets over windows: {counts[0][1]:.3g} at n = {counts[0][0]}, "
-        f"{counts[-1][1]:.3g} at n = {counts[-1][0]}, a local exponent from {exponents[0]:.1f} to "
-        f"{exponents[-1]:.1f}"
-    )
-    return judge(SEARCH_GAP, {"gap": steps, "found": found}, reason=reason)

@@ -1,9 +1,22 @@
 """Corollary 5 whole: from Theorem 4's training loss to the risk, by the VC dimension.
 
 The paper bounds the generalization gap by "the VC dimension of depth-2 ReLU networks with W weights
-is O(W log W)" and leaves the constants out. They are here: Theorem 6 of Bartlett, Harvey, Liaw and
-Mehrabian (2019) for the dimension, and the usual inequality for the gap (Mohri, Rostamizadeh and
-Talwalkar, Corollary 3.19). So the numbers are promises, and one sees how large they are.
+is O(W log W)" and leaves the constants out. They are here, so that the numbers are promises and one
+sees how large they are.
+
+The dimension is the piecewise-polynomial bound of Bartlett, Harvey, Liaw and Mehrabian (JMLR 20,
+2019) for two layers. Only its abstract, O(WL log W), could be looked up; the constants are derived
+here and do not rest on the paper's numbering. Warren's theorem: t polynomials of degree g in w ≤ t
+variables have at most 2(2egt/w)^w sign patterns. With m inputs, h hidden units of p breakpoints
+and W_1 trained weights below them, the hidden layer has at most 2(2em·h·p/W_1)^W_1 patterns.
+Within one of them the output is a polynomial of degree 2 in all W_2 weights and has at most
+2(4em/W_2)^W_2 signs. With w = W_1 + W_2 and R = h + 2 the weighted mean of the two bases gives
+`growth` ≤ 4(2epRm/w)^w, and 2^m ≤ 4(rm/w)^w with r = 2epR ≥ 16 implies m ≤ 2 + w log2(2r log2 r).
+Weights that several windows share are variables once. The tests check the last two steps in
+numbers, against the product itself.
+
+The gap is the usual inequality (Mohri, Rostamizadeh and Talwalkar, Foundations of Machine Learning,
+Corollary 3.19 of the second edition), quoted from memory.
 """
 
 import dataclasses
@@ -23,9 +36,9 @@ def vc_dimension(
 ) -> Values:
     """An upper bound on the VC dimension of networks with one hidden layer.
 
-    For L = 2 layers, W_1 weights in the first layer, W_2 weights in all, p breakpoints of the
-    activation and R = units + 2, the dimension is at most 2 + (W_1 + W_2) log2(4epR log2(2epR)):
-    O(W log W). Weights that several units share count once.
+    With W_1 weights in the first layer, W_2 weights in all, p breakpoints of the activation and
+    R = units + 2, the dimension is at most 2 + (W_1 + W_2) log2(4epR log2(2epR)): O(W log W).
+    Weights that several units share count once. The module's docstring has the derivation.
 
     Args:
         first_layer: the trained weights and biases of the hidden layer, shared ones once.
@@ -45,6 +58,38 @@ def vc_dimension(
     regions = grid("vc_dimension", "units", units, 1) + 2
     inner = 2 * np.e * BREAKPOINTS[activation] * regions
     return plain(2 + (2 * first + last) * np.log2(2 * inner * np.log2(inner)))
+
+
+def log_growth(
+    samples: ArrayLike,
+    first_layer: ArrayLike,
+    readout: ArrayLike,
+    units: ArrayLike,
+    activation: str = "relu",
+) -> Values:
+    """The base-2 logarithm of how many labellings of `samples` inputs the networks can have, at
+    most, by Warren's theorem.
+
+    Args:
+        samples: the number m of inputs, at least the number of weights.
+        first_layer: the trained weights and biases of the hidden layer, shared ones once.
+        readout: the trained weights of the readout.
+        units: hidden units, those of every window.
+        activation: "relu" or "clipped".
+
+    Returns:
+        The bound; m inputs can only be shattered while it is at least m.
+
+    >>> log_growth(samples=1000, first_layer=12, readout=4, units=4) < 1000
+    True
+    """
+    check_choice("log_growth", "activation", activation, BREAKPOINTS)
+    m = grid("log_growth", "samples", samples, 1)
+    first = grid("log_growth", "first_layer", first_layer, 1)
+    every = first + grid("log_growth", "readout", readout, 0)
+    hidden = grid("log_growth", "units", units, 1) * BREAKPOINTS[activation]
+    layers = first * np.log2(2 * np.e * m * hidden / first)
+    return plain(2 + layers + every * np.log2(4 * np.e * m / every))
 
 
 def vc_gap(dimension: ArrayLike, samples: ArrayLike, delta: ArrayLike = 0.05) -> Values:
