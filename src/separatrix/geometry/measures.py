@@ -194,6 +194,7 @@ def depth_area(depths: Float[np.ndarray, " count"]) -> float:
 
 
 ENOUGH = 20_000  # patches for an elbow
+FEW_IMAGES = 2000  # up to so many, one thread is faster than several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,36 +246,47 @@ def survey(
     check_integer("survey", "directions", directions, 1)
     if len(images) < 4:
         raise SeparatrixError(f"the geometry of patches needs at least 4 images, got {len(images)}")
+    from threadpoolctl import threadpool_limits
+
     seeds = list(seeds)
+    # On small matrices threads wait for each other: beside two busy workers they took seven times
+    # the processor time.
+    with threadpool_limits(1 if len(images) <= FEW_IMAGES else None):
+        return [_measured(images, scheme, side, points, directions, seeds) for scheme in schemes]
+
+
+def _measured(
+    images: Float[np.ndarray, "images height width channels"],
+    scheme: str,
+    side: int,
+    points: int,
+    directions: int,
+    seeds: list[int],
+) -> SchemeGeometry:
     # A whole image is one patch, so this scheme has few points; the others get no more, because
     # the number of points biases the depth.
     most = min(points, len(images) // 2)
-    out = []
-    for scheme in schemes:
-        elbows, projected, whitened, used = [], [], [], most
-        for seed in seeds:
-            rng = np.random.default_rng([seed, 0])
-            half = rng.choice(len(images), size=len(images) // 2, replace=False)
-            # The elbow of whole images needs all of them; patches of `most` images are enough for
-            # the other schemes.
-            patches = cut_patches(
-                images[half if scheme == "whole image" else half[:most]], scheme, side, seed
-            )
-            order = rng.permutation(len(patches))
-            used = min(most, len(patches))
-            elbows.append(elbow(patches[order[:ENOUGH]]))
-            some = patches[order[:used]]
-            projected.append(depth_area(projected_depth(some, directions, seed)))
-            whitened.append(depth_area(whitened_depth(some, directions, seed)))
-        out.append(
-            SchemeGeometry(
-                scheme,
-                one_span(scheme, images.shape, side),
-                used,
-                directions,
-                tuple(elbows),
-                tuple(projected),
-                tuple(whitened),
-            )
+    elbows, projected, whitened, used = [], [], [], most
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 0])
+        half = rng.choice(len(images), size=len(images) // 2, replace=False)
+        # The elbow of whole images needs all of them; patches of `most` images are enough for
+        # the other schemes.
+        patches = cut_patches(
+            images[half if scheme == "whole image" else half[:most]], scheme, side, seed
         )
-    return out
+        order = rng.permutation(len(patches))
+        used = min(most, len(patches))
+        elbows.append(elbow(patches[order[:ENOUGH]]))
+        some = patches[order[:used]]
+        projected.append(depth_area(projected_depth(some, directions, seed)))
+        whitened.append(depth_area(whitened_depth(some, directions, seed)))
+    return SchemeGeometry(
+        scheme,
+        one_span(scheme, images.shape, side),
+        used,
+        directions,
+        tuple(elbows),
+        tuple(projected),
+        tuple(whitened),
+    )

@@ -28,7 +28,8 @@ class Study(abc.ABC, Generic[SettingsT]):
         scales: its `Settings` at each scale (see `at_scales`).
         full_minutes: how long the full scale took when it was last measured, on `full_machine`;
             None where that is not known.
-        full_machine: the machine that `full_minutes` is about.
+        full_machine: the machine that `full_minutes` is about; it says so where the minutes are
+            an estimate.
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches

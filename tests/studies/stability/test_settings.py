@@ -25,6 +25,10 @@ from separatrix.studies.stability.settings import StabilitySettings
             {"sphere.samples": "50,5"},
             "the `samples` of stability.sphere must be at least one number, in rising order",
         ),
+        (
+            {"sphere.full_samples": "50,5"},
+            "the `full_samples` of stability.sphere must be in rising order",
+        ),
         ({"sphere.unshared": "7"}, "the `unshared` of stability.sphere must be among `patches`"),
         ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),
     ],

@@ -52,6 +52,19 @@ def test_the_sphere_is_a_factorial_with_its_controls():
     assert all(long[cell].trials[0].learner.steps == 500_000 for cell in extra)
 
 
+def test_the_quick_scale_needs_few_programs_and_many_sizes_of_the_full_network():
+    from separatrix.engine.frames import CPU_ROUNDING, framed
+
+    quick = cells(SCALES["quick"])
+    programs = {
+        program for sweep in quick.values() for _, program, _ in framed(sweep, CPU_ROUNDING)
+    }
+    assert len(programs) == 9
+    sizes = {c.samples for c in quick if c.network == "FCN"}
+    assert max(sizes) >= 8 * min(sizes)
+    assert len(sizes) >= 6  # a slope and its scatter need degrees of freedom
+
+
 def test_every_seed_has_views_of_its_own_in_one_program():
     import jax
     import numpy as np

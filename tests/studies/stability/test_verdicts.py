@@ -119,3 +119,25 @@ def test_patches_are_low_dimensional_and_schemes_are_alike():
     assert v.judge_patches(schemes(placed=9.0), "cifar10").verdict == "refuted"
     assert v.judge_patches(schemes(placed=5.9, wide=0.2), "cifar10").verdict == "undecided"
     assert v.judge_patches(schemes(shuffle=5.0), "photos").verdict == "undecided"  # not CIFAR-10
+
+
+def test_long_training_is_judged_by_the_ratio_of_gaps():
+    long = S.replace(sphere={"long_steps": 500_000})
+
+    def rows(shared, full=1.5, wide=0.05):
+        cells = {}
+        for place, (network, m, gap) in enumerate((("CNN", 5, shared), ("FCN", 0, full))):
+            for n in (256, 1024):
+                cell = StabilityCell("sphere", network, 40, n, m, "long")
+                cells[cell] = several(spread(gap, 4, seed=place + n, wide=wide))
+        return cells
+
+    assert v.judge_long(long, rows(0.2)).verdict == "supported"
+    assert v.judge_long(long, rows(3.0)).verdict == "refuted"
+    assert v.judge_long(long, rows(1.4, wide=0.5)).verdict == "undecided"
+    both = rows(0.2) | {StabilityCell("sphere", "CNN", 40, 256, 5): several(spread(0.1, 4))}
+    assert (
+        "to 500000 steps the shared gap goes from 0.1 to 0.2 (m = 5, n"
+        in v.judge_long(long, both).reason
+    )
+    assert "--set sphere.long_steps=500000" in v.judge_long(long, {}).reason

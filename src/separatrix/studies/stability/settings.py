@@ -12,8 +12,11 @@ class SphereSettings(Settings, of="stability.sphere"):
     Every receptive field m is paired with the dimensions d ≥ 2m. Training sets of more than
     `most_numbers` numbers, n·d, are left out of the grid. `unshared` and `unit_norm` are the
     receptive fields at which unshared networks, and shared ones on inputs scaled so that patches
-    have mean square norm 1, stand beside the shared ones. With `long_steps` above 0 the smallest
-    dimension is trained for that many steps as well, at `long_samples`.
+    have mean square norm 1, stand beside the shared ones, at the first `control_samples` sample
+    sizes. Full networks have the sample sizes `full_samples` and as many seeds as `full_seeds`
+    says, where these are given: a slope of their gap in n needs a wide range and small errors.
+    With `long_steps` above 0 the smallest dimension is trained for that many steps as well, at
+    `long_samples`.
     """
 
     dimensions: tuple[int, ...] = setting(default=(30, 60), low=2)
@@ -22,6 +25,9 @@ class SphereSettings(Settings, of="stability.sphere"):
     most_numbers: int = setting(default=4_000_000, low=1)
     unshared: tuple[int, ...] = setting(default=(15,), low=1)
     unit_norm: tuple[int, ...] = setting(default=(15,), low=1)
+    control_samples: int = setting(default=2, low=1)
+    full_samples: tuple[int, ...] = setting(default=(), low=1)
+    full_seeds: int = setting(default=0, low=0)
     width: int = setting(default=48, low=1)
     steps: int = setting(default=3000, low=1)
     seeds: int = setting(default=3, low=2)
@@ -36,6 +42,8 @@ class SphereSettings(Settings, of="stability.sphere"):
                 raise ParameterError(
                     self.owner, name, "at least one number, in rising order", sizes
                 )
+        if list(self.full_samples) != sorted(set(self.full_samples)):
+            raise ParameterError(self.owner, "full_samples", "in rising order", self.full_samples)
         largest = max(self.dimensions)
         for patch in self.patches:
             if 2 * patch > largest:
@@ -54,13 +62,16 @@ class SphereSettings(Settings, of="stability.sphere"):
         """
         return tuple(patch for patch in self.patches if 2 * patch <= dimension)
 
-    def samples_of(self, dimension: int) -> tuple[int, ...]:
-        """The sample sizes of a dimension.
+    def samples_of(self, dimension: int, full: bool = False) -> tuple[int, ...]:
+        """The sample sizes of shared networks at a dimension, or of full ones.
 
         >>> SphereSettings().samples_of(60)
         (140, 270, 512)
+        >>> SphereSettings(full_samples=(64, 512)).samples_of(60, full=True)
+        (64, 512)
         """
-        return tuple(n for n in self.samples if n * dimension <= self.most_numbers)
+        sizes = self.full_samples if full and self.full_samples else self.samples
+        return tuple(n for n in sizes if n * dimension <= self.most_numbers)
 
 
 class FlatSettings(Settings, of="stability.flat"):
@@ -172,7 +183,16 @@ class StabilitySettings(Settings, of="stability"):
 
 SCALES = at_scales(
     StabilitySettings(),
-    quick={"parts": ("sphere", "flat", "mixing", "vocabulary", "geometry")},
+    # Compiling a program takes as long as ten to thirty of these runs: few programs, more seeds.
+    quick={
+        "parts": ("sphere", "flat", "geometry"),
+        "sphere": {
+            "unshared": (),
+            "unit_norm": (),
+            "full_samples": (64, 90, 128, 180, 256, 360, 512),
+            "full_seeds": 5,
+        },
+    },
     laptop={
         "test": 2048,
         "times": 40,
@@ -220,7 +240,7 @@ SCALES = at_scales(
     full={
         "clip": 10.0,
         "test": 4096,
-        "times": 100,
+        "times": 40,  # a measured sharpness costs as much as 20 to 60 steps
         "sphere": {
             "dimensions": (50, 100, 200, 400),
             "patches": (5, 10, 20, 40, 100),
@@ -229,7 +249,7 @@ SCALES = at_scales(
             "unit_norm": (10,),
             "width": 256,
             "steps": 20_000,
-            "times": 20,
+            "times": 12,
         },
         "flat": {
             "views": 8,

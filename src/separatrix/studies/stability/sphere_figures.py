@@ -36,7 +36,10 @@ def _lines(s: StabilitySettings, rows: Rows, d: int, name: str) -> list[Series]:
             rows,
             label,
             name,
-            {n: StabilityCell("sphere", net, d, n, m, variant) for n in part.samples_of(d)},
+            {
+                n: StabilityCell("sphere", net, d, n, m, variant)
+                for n in part.samples_of(d, full=net == "FCN")
+            },
         )
         for label, net, m, variant in kinds
     ]

@@ -294,7 +294,11 @@ def judge_unit_norm(s: StabilitySettings, rows: Rows) -> Finding:
     'not measured'
     """
     cells = _grouped(gap_cells(s, rows, variant="unit"), "d")
-    return judge(UNIT_NORM, cells, reason=_left_out(s, rows, variant="unit"))
+    words = _left_out(s, rows, variant="unit")
+    if not cells:
+        field = max(s.sphere.patches)
+        words = words or f"no patches of unit norm; run them with `--set sphere.unit_norm={field}`"
+    return judge(UNIT_NORM, cells, reason=words)
 
 
 class LogRatio(NamedTuple):
@@ -379,6 +383,11 @@ def judge_onset(s: StabilitySettings, rows: Rows) -> Finding:
     cells = list(onsets(s, rows).values())
     words, also = onset_law(cells)
     evidence = {"in m": _by(cells, "d") or None, "in d": _by(cells, "m") or None}
+    if not any(evidence.values()):
+        words = (
+            "too few n* lie inside of the sample sizes; run more of them with `--scale full --set "
+            "parts=sphere`"
+        )
     return judge(ONSET_LAW, evidence, reason=words, also=also)
 
 
@@ -439,6 +448,11 @@ def judge_couples(s: StabilitySettings, rows: Rows) -> Finding:
         words = (
             f"mean angle of filters to the patch subspace {np.mean(angles[0]):.0f}° shared, "
             f"{np.mean(angles[1]):.0f}° unshared"
+        )
+    if not any(evidence.values()):
+        words = (
+            "no unshared networks; run them with `--set parts=sphere,vocabulary --set "
+            f"sphere.unshared={max(s.sphere.patches)}`"
         )
     return judge(COUPLES, evidence, reason=words)
 

@@ -47,6 +47,11 @@ class StabilityStudy(Study[StabilitySettings]):
     )
     claims = v.CLAIMS
     scales = SCALES
+    # By parts: images 190 s and flat 10 s (measured before, scaled to the present steps), sphere
+    # 240 s (4e15 operations at the 2.2e13 per second of our kernels, and 50 µs per step of short
+    # programs), mixing and vocabulary 50 s, starting and waiting for the compiler 60 s.
+    full_minutes = 9
+    full_machine = "one H200, estimated"
 
     def sweeps(self, settings: StabilitySettings) -> dict[str, Sweep]:
         """The trials of each part."""
@@ -81,6 +86,7 @@ class StabilityStudy(Study[StabilitySettings]):
             v.judge_images(s, rows, source, v.IMAGES_CONSTANT),
             v.judge_patches(patches, source),
             v.judge_certificate(s, rows),
+            v.judge_long(s, rows),
         )
         figures = (
             *gap_figures(s, rows),
@@ -124,11 +130,13 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             "n at d = 200 (full size, seed 21) and d = 40 (quick size, seed 5); trial runs at the "
             "quick scale (seeds 0 and 5), after which its m, d and n were changed so that all runs "
             "reach the edge, and the unit-norm control and the test of the mechanism became claims "
-            "of their own; and, for the other parts, seeds 1 to 8 of earlier versions of this "
+            "of their own; the quick scale again (seed 41), after which its full networks got seven "
+            "sample sizes from 64 on (with three from 140 on their slope was undecided) and three "
+            "parts were left to larger scales (seeds 42 and 43 checked that); and, for the other parts, seeds 1 to 8 of earlier versions of this "
             "study. The law of the onset (at least linear in m, not growing in d) was written "
             "after the first of these. The vocabulary's noise and step size are ours: the step was "
             "lowered after at 0.1 all units of some shared networks had died. Seeds from 9 on, but "
-            "21, have not been looked at.",
+            "21 and 41 to 43, have not been looked at.",
         ),
     ]
     if "images" in s.parts:

@@ -160,22 +160,23 @@ def _sphere_cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
             "FCN": FCN(part.width, offset=True),
         }[name]
         probes = COMMON if name == "LCN" else CERTIFIED
+        seeds = part.full_seeds if name == "FCN" and part.full_seeds else part.seeds
         for n in samples:
             out[StabilityCell("sphere", name, d, n, m, variant)] = _sweep(
-                s, task, network, steps or part.steps, n, part.seeds, probes, times=part.times
+                s, task, network, steps or part.steps, n, seeds, probes, times=part.times
             )
 
     for d in part.dimensions:
         samples, fields = part.samples_of(d), part.patches_of(d)
         if not samples or not fields:
             continue
-        add("FCN", d, 0, samples)
+        add("FCN", d, 0, part.samples_of(d, full=True))
         for m in fields:
             add("CNN", d, m, samples)
         for m in set(fields) & set(part.unshared):
-            add("LCN", d, m, samples[: max(2, len(samples) - 1)])
+            add("LCN", d, m, samples[: part.control_samples])
         for m in set(fields) & set(part.unit_norm):
-            add("CNN", d, m, samples[: max(2, len(samples) - 1)], "unit")
+            add("CNN", d, m, samples[: part.control_samples], "unit")
     if part.long_steps:
         d = min(part.dimensions)
         add("FCN", d, 0, part.long_samples, "long", part.long_steps)

@@ -1,6 +1,7 @@
 """The claims of the study `stability` beside those of the sphere, and what decides them."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -9,7 +10,14 @@ from separatrix.studies.claims import Claim, Finding, judge
 from separatrix.studies.kinds import Certificate, Comparison, Equivalence, Together, Trend
 from separatrix.studies.stability import sphere_verdicts as sphere
 from separatrix.studies.stability.settings import StabilitySettings
-from separatrix.studies.stability.sphere_verdicts import EDGE, INTERPOLATED, edge_words, judged
+from separatrix.studies.stability.sphere_verdicts import (
+    EDGE,
+    INTERPOLATED,
+    LogRatio,
+    edge_words,
+    gap_cells,
+    judged,
+)
 from separatrix.studies.stability.trials import PatchSurvey, Rows, StabilityCell, finished
 
 NOTEBOOKS = "authors' notebooks and abstract; the theorem texts were not at hand"
@@ -82,6 +90,14 @@ CERTIFICATE = Claim(
     "two-layer ReLU networks with an offset",
     Certificate("weighted path norm ≤ λ/2 - ½ + (R+1)√(2L)", 1e-4),
 )
+LONG = Claim(
+    "ours.long-training",
+    "Training on does not change the picture: after many times as many steps, still at the edge, "
+    "the gap of a shared local network stays below the fully connected one's at the same n and d.",
+    "ours; the papers train for a fixed number of steps",
+    f"{EDGE}; `sphere.long_steps` steps",
+    Comparison("gap after long training, shared over full", "below", 1.0),
+)
 
 CLAIMS = (
     *sphere.CLAIMS,
@@ -92,6 +108,7 @@ CLAIMS = (
     IMAGES_CONSTANT,
     GEOMETRY,
     CERTIFICATE,
+    LONG,
 )
 
 PAPER_IMAGES = (32, 1024, 1024)  # side, samples, width
@@ -263,6 +280,39 @@ def judge_certificate(s: StabilitySettings, rows: Rows) -> Finding:
             name = " ".join(str(part) for part in cell if part) + f" seed {row['seed']}"
             worst[name] = float((left / (sharp / 4.0 + rest)).max()) - 1.0
     return judge(CERTIFICATE, worst, reason="" if worst else no_runs("sphere"))
+
+
+def judge_long(s: StabilitySettings, rows: Rows) -> Finding:
+    """The gaps of shared networks over the full one's after long training, at every m and n.
+
+    >>> judge_long(StabilitySettings(), {}).verdict
+    'not measured'
+    """
+    full = {c.cell.samples: c for c in gap_cells(s, rows, "FCN", "long")}
+    ratios: dict[str, Estimate | None] = {}
+    for c in gap_cells(s, rows, "CNN", "long"):
+        if (other := full.get(c.cell.samples)) is not None:
+            name = f"m = {c.cell.patch}, n = {c.cell.samples}, d = {c.cell.number}"
+            error = math.hypot(c.error, other.error)
+            ratios[name] = LogRatio(c.log_gap - other.log_gap, error, min(c.freedom, other.freedom))
+    if not ratios:
+        words = "no long training; run it with `--set parts=sphere --set sphere.long_steps=500000`"
+        return judge(LONG, {}, reason=words)
+    before = {
+        (c.cell.patch, c.cell.samples): math.exp(c.log_gap)
+        for c in gap_cells(s, rows)
+        if c.cell.number == min(s.sphere.dimensions)
+    }
+    words = ", ".join(
+        f"{before[c.cell.patch, c.cell.samples]:.2g} to {math.exp(c.log_gap):.2g} (m = "
+        f"{c.cell.patch}, n = {c.cell.samples})"
+        for c in gap_cells(s, rows, "CNN", "long")
+        if (c.cell.patch, c.cell.samples) in before
+    )
+    reason = (
+        f"from {s.sphere.steps} to {s.sphere.long_steps} steps the shared gap goes from {words}"
+    )
+    return judge(LONG, ratios, reason=reason if words else "")
 
 
 def judge_patches(patches: PatchSurvey, source: str) -> Finding:
