@@ -200,6 +200,41 @@ def threshold() -> str:
     return canvas.svg()
 
 
+def edge() -> str:
+    """Patches of m of d coordinates under one filter, and sharpness on its way to the edge."""
+    canvas = Canvas(840, 240, "A filter over patches, and sharpness that ends at the edge")
+    canvas.text(210, 30, "one filter reads every patch of m of the d coordinates", weight="bold")
+    for i in range(12):
+        seen = 4 <= i < 7
+        canvas.box(40 + 29 * i, 130, 26, 26, "#bbdefb" if seen else "#fafafa", SOFT)
+    for start in (0, 4, 9):
+        bold = start == 4
+        colour, width = (COLOURS["CNN"], 2.6) if bold else (SOFT, 1.6)
+        x = 40 + 29 * start + 42
+        for i in range(3):
+            canvas.line(40 + 29 * (start + i) + 13, 128, x, 82, colour, width)
+        canvas.dot(x, 76, 9, COLOURS["CNN"] if bold else "#e3f2fd", colour)
+    canvas.text(199, 178, "m", COLOURS["CNN"], 15, weight="bold")
+    canvas.line(40, 196, 385, 196, INK, 1.2)
+    canvas.line(40, 190, 40, 202, INK, 1.2)
+    canvas.line(385, 190, 385, 202, INK, 1.2)
+    canvas.text(212, 218, "d", size=15, weight="bold")
+    canvas.line(480, 200, 810, 200, INK)
+    canvas.line(480, 200, 480, 50, INK)
+    canvas.text(645, 30, "gradient descent ends at the edge", weight="bold")
+    canvas.text(645, 224, "steps")
+    canvas.text(488, 60, "sharpness", anchor="start")
+    canvas.line(480, 92, 810, 92, COLOURS["FCN"], 1.6, "6 4")
+    canvas.text(806, 84, "2/η", COLOURS["FCN"], 15, anchor="end")
+    points = []
+    for t in range(81):
+        rise = 108 * (1 - math.exp(-t / 14)) * 1.02
+        ripple = 5 * math.sin(1.7 * t) * min(1.0, t / 50)
+        points.append((482 + 4 * t, 200 - min(rise, 108) + (ripple if rise > 104 else 0)))
+    canvas.curve(points, COLOURS["CNN"])
+    return canvas.svg()
+
+
 def verdict() -> str:
     """From a sentence of a paper to a verdict."""
     canvas = Canvas(840, 130, "From a claim to a verdict")
@@ -228,6 +263,7 @@ DIAGRAMS = {
     "pattern": pattern,
     "signal-task": signal,
     "threshold": threshold,
+    "edge": edge,
     "verdict": verdict,
 }
 

@@ -38,8 +38,8 @@ def with_numbers(markdown: str) -> str:
         for finding in findings:
             for evidence in finding["evidence"]:
                 if (finding["id"], evidence["name"]) == (claim, name):
-                    ends = (evidence[end] for end in ("estimate", "low", "high"))
-                    return plain(interval(*ends))
+                    ends = [evidence[end] for end in ("estimate", "low", "high")]
+                    return plain(interval(*ends if len(set(ends)) > 1 else ends[:1]))
         raise ValueError(f"there is no number {found.group()} in evidence/history")
 
     return NUMBER.sub(number, markdown)

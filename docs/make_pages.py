@@ -248,15 +248,14 @@ def _number(evidence: dict[str, Any]) -> str:
 
 
 def papers(_: str | None = None) -> str:
-    """A table of the papers with their numbers of claims and verdicts."""
+    """A table of the papers: the question, and the numbers of claims and verdicts."""
+    from separatrix.report.landing import PAPER_QUESTIONS
     from separatrix.studies import PAPERS, STUDIES
 
     findings = measured()
-    rows = [
-        "| owner | claims | supported | refuted | undecided | not measured | no kept run yet |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for paper, title in PAPERS.items():
+    head = ("owner", "question", "claims", *MARKS, "no kept run yet")
+    rows = []
+    for paper, citation in PAPERS.items():
         ids = [
             claim.id for study in STUDIES.values() for claim in study.claims if claim.paper == paper
         ]
@@ -265,10 +264,10 @@ def papers(_: str | None = None) -> str:
         verdicts = [finding["verdict"] for name in ids for finding in findings.get(name, [])]
         counts = [str(verdicts.count(name)) for name in MARKS]
         missing = sum(name not in findings for name in ids)
-        rows.append(
-            f"| [{plain(title)}]({paper}.md) | {len(ids)} | {' | '.join(counts)} | {missing} |"
-        )
-    return "\n".join(rows)
+        owner = f"[{plain(citation.split(',')[0])}]({paper}.md)"
+        question = plain(PAPER_QUESTIONS[paper])
+        rows.append((owner, question, str(len(ids)), *counts, str(missing)))
+    return make_reference.table(head, rows)
 
 
 def benchmarks(_: str | None = None) -> str:
