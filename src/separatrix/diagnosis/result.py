@@ -209,7 +209,7 @@ class Diagnosis:
             "networks": {name: dataclasses.asdict(net) for name, net in self.networks.items()},
             "tried": [{**dataclasses.asdict(net), "merit": merit} for net, merit in self.tried],
             "notes": [dataclasses.asdict(note) for note in self.notes],
-            "about": self.about,
+            "about": dict(self.about),
         }
 
 

@@ -28,33 +28,30 @@ def test_a_batch_of_networks_is_each_of_them_whatever_they_share(axes):
             lambda w: fused.unfused(jax.nn.relu, w, None, coefficients, patches).sum()
         )(weights)
 
-    close(jax.vmap(one, axes)(*operands), jax.vmap(unfused, axes)(*operands))
+    close(jax.jit(jax.vmap(one, axes))(*operands), jax.jit(jax.vmap(unfused, axes))(*operands))
     # Batches of batches, with weights of the outer one: those are in no other order.
     twice = [jnp.stack([each, 2 * each]) for each in operands]
     for outer in [(0, 0, 0), (None, 0, None)]:
         some = [more if axis == 0 else each for more, each, axis in zip(twice, operands, outer)]
         close(
-            jax.vmap(jax.vmap(one, axes), outer)(*some),
-            jax.vmap(jax.vmap(unfused, axes), outer)(*some),
+            jax.jit(jax.vmap(jax.vmap(one, axes), outer))(*some),
+            jax.jit(jax.vmap(jax.vmap(unfused, axes), outer))(*some),
         )
 
 
 def test_networks_too_large_for_one_kernel_run_in_turn(monkeypatch):
     rng = np.random.default_rng(5)
-    operands = normals(rng, (3, 2, 6, 4), (2, 6), (3, 2, 4, 40))
+    weights, coefficients, patches = normals(rng, (3, 2, 6, 4), (2, 6), (3, 2, 4, 44))
 
-    def many(w, c, x):
-        return jax.vmap(
-            lambda w, x: fused.outputs(w, None, c, x, tiling=tiling_with(SHARES[0], w, x)), (0, 0)
-        )(w, x)
+    def one(w, x):
+        return fused.outputs(w, None, coefficients, x, tiling=tiling_with(SHARES[0], w, x))
 
-    together = many(*operands)
+    # No other test has these shapes: a batch of them is traced here for the first time.
     monkeypatch.setattr(batching, "TOGETHER", 500)
-    jax.clear_caches()
-    in_turn = jax.make_jaxpr(many)(*operands)
-    assert "scan" in str(in_turn)
-    np.testing.assert_array_equal(many(*operands), together)
-    jax.clear_caches()
+    many = jax.jit(jax.vmap(one))
+    assert "scan" in str(jax.make_jaxpr(many)(weights, patches))
+    alone = [one(w, x) for w, x in zip(weights, patches)]
+    np.testing.assert_array_equal(many(weights, patches), jnp.stack(alone))
 
 
 def test_arrays_with_more_places_than_kernels_know_are_refused(monkeypatch):
