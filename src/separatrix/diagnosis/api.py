@@ -209,7 +209,18 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
             "target": target,
             "rival": judged.rival,
         },
+        examples=_examples(bench.data),
     )
+
+
+def _examples(data: Labelled) -> tuple[tuple[str, np.ndarray], ...]:
+    """The first row of every class, of at most six; of a regression, its first row."""
+    if data.kind == "tabular":
+        return ()
+    if not data.classes:
+        return (("a row", np.asarray(data.inputs[0])),)
+    first = [int(np.argmax(data.labels == i)) for i in range(min(len(data.classes), 6))]
+    return tuple((data.classes[i], np.asarray(data.inputs[at])) for i, at in enumerate(first))
 
 
 def _points(bench: Bench, model: str) -> tuple[tuple[int, Interval], ...]:

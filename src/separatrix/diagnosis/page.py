@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from separatrix.diagnosis.codes import CODES
@@ -13,7 +14,7 @@ from separatrix.inference.intervals import Interval
 from separatrix.report.figure.draw import draw
 from separatrix.report.figure.legend import entries_of
 from separatrix.report.html import render, template_source
-from separatrix.studies import Axis, Figure, Series
+from separatrix.studies import Axis, Figure, Picture, Series
 
 UNITS = {"image": "pixels", "signal": "samples", "tabular": "columns"}
 
@@ -53,6 +54,63 @@ def controls(found: Diagnosis) -> Figure:
         "Scrambled: one random order for all rows. Twisted: other orders and signs in every "
         "window, so that windows cannot share weights.",
     )
+
+
+def windows(found: Diagnosis) -> Picture | None:
+    """A row of every class with its most varied window framed; None for tables and where no
+    windows were chosen.
+    """
+    if not found.examples or not found.window:
+        return None
+    strips = []
+    for _, row in found.examples:
+        pixels, scale = _pixels(row)
+        side, tall = found.window, row.ndim == 3
+        down, across = _busiest(row if tall else row[None], side if tall else 1, side)
+        top, left = (down * scale, across * scale) if tall else (0, across * scale)
+        height = side * scale if tall else len(pixels)
+        _frame(pixels, top, left, height, side * scale)
+        strips.append(tuple(tuple(map(tuple, line)) for line in pixels.tolist()))
+    axes = found.examples[0][1].ndim - 1
+    unit, times = UNITS[found.about["kind"]], " x ".join([str(found.window)] * axes)
+    return Picture(
+        "windows",
+        "Example windows",
+        Axis(""),
+        Axis(""),
+        (),
+        f"The first row of every class, from dark (low) to light (high). Framed: a window of "
+        f"{times} {unit}, the size that was chosen, where the row varies most.",
+        tuple(name for name, _ in found.examples),
+        tuple(strips),
+    )
+
+
+def _pixels(row: np.ndarray) -> tuple[np.ndarray, int]:
+    """A row as (down, across, 3) levels from 0 to 255, and the pixels that one number takes."""
+    levels = row if row.shape[-1] in (1, 3) else row[..., :1]
+    low, high = float(levels.min()), float(levels.max())
+    levels = np.rint(255 * (levels - low) / (high - low or 1.0)).astype(int)
+    levels = np.broadcast_to(levels, (*levels.shape[:-1], 3))
+    scale = max(1, 96 // levels.shape[-2] if row.ndim == 3 else 480 // len(row))
+    wide = levels.repeat(scale, -2)
+    return (wide.repeat(scale, 0) if row.ndim == 3 else np.stack([wide] * 24)), scale
+
+
+def _busiest(row: np.ndarray, height: int, width: int) -> tuple[int, int]:
+    """Where the window with the largest variance begins."""
+    cut = np.lib.stride_tricks.sliding_window_view(row.astype(float), (height, width), (0, 1))
+    spread = cut.var((-2, -1)).sum(2)
+    down, across = divmod(int(spread.argmax()), spread.shape[1])
+    return down, across
+
+
+def _frame(pixels: np.ndarray, top: int, left: int, height: int, width: int) -> None:
+    """Draw a frame, two pixels wide, inside a rectangle."""
+    colour, edge = (214, 90, 20), 2
+    inside = pixels[top : top + height, left : left + width]
+    inside[:edge] = inside[-edge:] = colour
+    inside[:, :edge] = inside[:, -edge:] = colour
 
 
 def tables(found: Diagnosis) -> list[dict[str, Any]]:
@@ -107,12 +165,8 @@ def fragment(found: Diagnosis) -> str:
     """The body of the page, as HTML in which all text is escaped."""
     views = []
     if found.scores:
-        for figure in (curves(found), controls(found)):
-            legend = [(entry.label, Markup(entry.swatch)) for entry in entries_of(figure)]
-            svg = Markup(draw(figure, f"{figure.name}-"))
-            views.append(
-                {"title": figure.title, "svg": svg, "legend": legend, "caption": figure.caption}
-            )
+        views = [view_of(curves(found)), view_of(controls(found))]
+    example = windows(found)
     labels = found.about["labels"]
     ranked = sorted(
         ((name, dict(curve)) for name, curve in found.scores.items() if "," not in name),
@@ -129,6 +183,7 @@ def fragment(found: Diagnosis) -> str:
         headline=found.headline[:1].upper() + found.headline[1:] + ".",
         warnings=[note for note in found.notes if note.severity == "warning"][:3],
         figures=views,
+        windows=view_of(example) if example else None,
         labels=labels,
         scores=rows,
         tables=tables(found),
@@ -137,6 +192,13 @@ def fragment(found: Diagnosis) -> str:
         ],
         method=method(found),
     )
+
+
+def view_of(figure: Figure) -> dict[str, Any]:
+    """A figure as the page shows it."""
+    legend = [(entry.label, Markup(entry.swatch)) for entry in entries_of(figure)]
+    svg = Markup(draw(figure, f"{figure.name}-"))
+    return {"title": figure.title, "svg": svg, "legend": legend, "caption": figure.caption}
 
 
 def score(interval: Interval | None) -> str:

@@ -65,6 +65,7 @@ class Diagnosis:
         tried: every network that was tried, with its merit on check rows.
         notes: what a reader must know before believing a number.
         about: the data, the splits, the time.
+        examples: one row of every class with its name, at most six; none of a table.
 
     >>> from separatrix.diagnosis import diagnose
     >>> x, y = np.random.default_rng(0).normal(size=(60, 8)), np.arange(60) % 2
@@ -90,6 +91,7 @@ class Diagnosis:
     tried: tuple[tuple[Candidate, float], ...]
     notes: tuple[Note, ...]
     about: dict[str, Any]
+    examples: tuple[tuple[str, np.ndarray], ...] = ()
 
     def lines(self) -> list[str]:
         """The diagnosis in at most ten lines."""
