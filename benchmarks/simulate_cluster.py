@@ -7,7 +7,7 @@ be?
 The engine as it is: every worker has one chunk at a time; the driver, one process, sends chunks and
 takes results one after the other; the scheduler, one process, handles each chunk twice (out and
 back, half of its time each); workers are lost at random, lose what they were doing, and are
-replaced after a while; every worker compiles each program once. Costs a chunk are those that
+replaced after a while; every worker compiles each program once. Costs per chunk are those that
 `benchmarks/cluster.py` measures. Efficiency is time inside trials over workers × time, the run's
 ragged end left out.
 """
@@ -24,7 +24,7 @@ WORKERS = (2, 10, 30, 100, 300, 1000)
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """Seconds: of the driver and the scheduler a chunk, of a message's way; and hours between two
+    """Seconds: of the driver and the scheduler per chunk, of a message's way; and hours between two
     losses of a worker.
 
     >>> Costs().driver
@@ -88,7 +88,7 @@ def efficiency(workers: int, chunk: float, costs: Costs, seed: int = 0, rounds: 
 def table(costs: Costs, seeds: int = 3) -> list[str]:
     """Mean efficiency of some simulations, by workers and seconds per chunk, as a table."""
     lines = [
-        "| workers | " + " | ".join(f"{chunk:g} s a chunk" for chunk in CHUNKS) + " |",
+        "| workers | " + " | ".join(f"{chunk:g} s per chunk" for chunk in CHUNKS) + " |",
         "|--:|" + "--:|" * len(CHUNKS),
     ]
     for workers in WORKERS:
@@ -123,13 +123,13 @@ def knee(chunk: float, costs: Costs, line: float = 0.9) -> int:
 def page(driver: Costs, shared: Costs) -> str:
     """The page of the documentation."""
     knees = [
-        "| seconds a chunk | rows to the driver | workers write (`--ledger shared`) |",
+        "| seconds per chunk | rows to the driver | workers write (`--ledger shared`) |",
         "|--:|--:|--:|",
     ]
     knees += [f"| {chunk:g} | {knee(chunk, driver)} | {knee(chunk, shared)} |" for chunk in CHUNKS]
     losses = [
         "| a worker is lost every | "
-        + " | ".join(f"{chunk:g} s a chunk" for chunk in (2.0, 32.0, 300.0))
+        + " | ".join(f"{chunk:g} s per chunk" for chunk in (2.0, 32.0, 300.0))
         + " |",
         "|---|--:|--:|--:|",
     ]
@@ -143,7 +143,7 @@ def page(driver: Costs, shared: Costs) -> str:
             + " |"
         )
     told = (
-        f"{1000 * driver.driver:g} ms of the driver a chunk ({1000 * shared.driver:g} ms where "
+        f"{1000 * driver.driver:g} ms of the driver per chunk ({1000 * shared.driver:g} ms where "
         "workers write the rows), "
         f"{1000 * driver.scheduler:g} ms of the scheduler, {1000 * driver.latency:g} ms for a "
         "message"
@@ -153,18 +153,18 @@ def page(driver: Costs, shared: Costs) -> str:
             "# How far it scales",
             "",
             "A simulation of the engine on up to 1000 workers. **No run had more than two**: "
-            "costs a chunk were measured on the embedded cluster",
+            "costs per chunk were measured on the embedded cluster",
             "of two workers (`python benchmarks/cluster.py`), the rest is assumption, said "
             "below. Written by `python benchmarks/simulate_cluster.py`.",
             "",
             f"Measured: {told} (the last is assumed: a data centre, not a continent). These are "
             "processor times of chunks of one trial (`--chunks 300",
-            "--trials 1 --steps 3`), on two cores that were busy with other work, so rather too "
+            "--trials 1 --steps 3`), on two cores that were busy with other work, so they are rather too "
             "large than too small. Assumed: a worker is lost once in",
             f"{driver.lost_every_hours:g} hours, its replacement needs {driver.away:g} s, "
             f"chunks' times spread by {driver.spread:g} (standard deviation",
             f"of the logarithm), each worker compiles for {driver.compiling:g} s. A run of 30 "
-            "chunks a worker; efficiency is time inside trials",
+            "chunks per worker; efficiency is time inside trials",
             "over workers × time.",
             "",
             "## Rows come back to the driver",
@@ -179,8 +179,8 @@ def page(driver: Costs, shared: Costs) -> str:
             "",
             "Where efficiency falls below nine tenths of that of two workers: one process, the "
             "driver or the scheduler, is busy all the time, and",
-            "further workers wait. The rule is workers ≈ seconds a chunk / seconds of the "
-            "busiest process a chunk.",
+            "further workers wait. The rule is workers ≈ seconds per chunk / seconds of the "
+            "busiest process per chunk.",
             "",
             *knees,
             "",
