@@ -43,6 +43,17 @@ def test_the_answer_of_a_study_is_the_sentence_and_its_marked_figure_the_headlin
     assert groups_of(report)[0][0].question == "Does sharing pay?"
 
 
+def test_of_two_headlines_the_one_with_laws_on_two_logarithmic_axes_comes_first(tmp_path):
+    docs = documents()
+    for figure in docs["outcome"]["figures"]:
+        figure["headline"] = True
+        figure["series"] *= 2
+    docs["outcome"]["figures"][0]["x"]["log"] = False
+    report = compose(read_run(write(tmp_path, docs)), kept("supported"))
+    (card,) = cards_of(report, kept("supported"))
+    assert card.figure.figure.name == "risk-1"
+
+
 def test_claims_that_were_not_measured_are_not_among_the_groups(tmp_path):
     docs = documents()
     for finding in (docs["claims"][0], docs["outcome"]["findings"][0]):
@@ -55,4 +66,6 @@ def test_the_scale_is_said_in_words(tmp_path):
     name, words = banner_of(report_of(tmp_path, kept("supported")))
     assert name == "quick"
     assert "smoke test" in words
+    assert "kept full-scale verdicts are beside" in words
+    assert "kept" not in banner_of(report_of(tmp_path, kept("supported", "Another.")))[1]
     assert banner_of(report_of(tmp_path, kept("supported"), scale="mine")) == ("mine", "")

@@ -84,6 +84,7 @@ def print_claims(claims: list[dict[str, Any]], every: bool = False) -> None:
     """
     from separatrix.report import matters, owner_lines, summary_rows
     from separatrix.report.numbers import levels_in_words
+    from separatrix.report.terminal import fitted
 
     console = terminal()
     if every:
@@ -104,8 +105,9 @@ def print_claims(claims: list[dict[str, Any]], every: bool = False) -> None:
         console.print(Text(line), no_wrap=True, overflow="ellipsis")
     if every:
         return
-    for verdict, line in matters(claims, max(MOST_LINES - len(counts) - 1, 3)):
+    for verdict, sentence, rest in matters(claims, max(MOST_LINES - len(counts) - 1, 3)):
         head = Text(f"{verdict:9s} ", style=COLOURS.get(verdict, ""))
+        line = fitted(sentence, rest, max(console.width - len(head), 30))
         console.print(head + Text(line), no_wrap=True, overflow="ellipsis")
 
 

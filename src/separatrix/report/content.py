@@ -207,7 +207,11 @@ def short_name(paper: str, source: str) -> str:
     ('Lahoti et al. 2024', 'Doe 2026')
     >>> short_name("mine", "Notes on neighbours"), short_name("unheard-of", "")
     ('Notes on neighbours', 'unheard-of')
+    >>> short_name("ours", PAPERS["ours"])
+    'Our own questions'
     """
+    if paper == "ours":
+        return "Our own questions"
     if not source:
         return paper
     year = re.findall(r"\b(?:19|20)\d\d\b", source)

@@ -3,21 +3,31 @@
 import base64
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from separatrix.report.content import MARKS, FigureView, Report, StudyView
-from separatrix.report.figure.data import data_of, page_data
+from separatrix.report.figure.data import MOST_ROWS, data_of, page_data
 from separatrix.report.figure.draw import Drawing
-from separatrix.report.figure.legend import entries_of
+from separatrix.report.figure.legend import MOST_LABELS, entries_of
 from separatrix.report.figure.svg import image_address
 from separatrix.report.landing import banner_of, cards_of, groups_of
 
 MOST_TABLE_ROWS = 1000  # of one table on a page; its CSV file has all
-MOST_PAGE_BYTES = 300_000  # of a study; above, its tables show fewer rows
+MOST_PAGE_BYTES = 300_000  # of a study
+# A page that is larger shows fewer rows per table, then holds fewer points per figure for tooltips
+# and downloads; the CSV files beside it have all.
+SMALLER = (
+    (MOST_TABLE_ROWS, MOST_ROWS),
+    (200, MOST_ROWS),
+    (60, MOST_ROWS),
+    (60, 500),
+    (20, 200),
+    (20, 50),
+)
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("separatrix.report", "templates"),
     autoescape=True,
@@ -37,7 +47,7 @@ def lead_of(report: Report) -> str:
     """The first sentence of a report: what it is.
 
     >>> lead_of(Report((), (), (), (), (), None))
-    'When does a convolutional network learn where a locally or fully connected one does not? 0 ...'
+    '0 studies tested 0 sentences of 0 papers.'
     """
 
     def counted(count: int, one: str, many: str) -> str:
@@ -50,13 +60,11 @@ def lead_of(report: Report) -> str:
         )
     studies = counted(len(report.studies), "study", "studies")
     claims = counted(len(report.claims), "sentence", "sentences")
-    papers = counted(len(report.papers), "paper", "papers")
-    facts = dict(report.facts)
-    how = ", ".join(facts[key] for key in ("device", "whole time") if key in facts)
-    return (
-        "When does a convolutional network learn where a locally or fully connected one does not? "
-        f"{studies} tested {claims} of {papers}{f' ({how})' if how else ''}."
-    )
+    papers = [key for key, _, _ in report.papers]
+    others = counted(len(papers) - papers.count("ours"), "paper", "papers")
+    owners = [others] if len(papers) > papers.count("ours") else []
+    owners += ["our own questions"] if "ours" in papers else []
+    return f"{studies} tested {claims} of {' and '.join(owners) or others}."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,17 +72,18 @@ class FigureOnPage:
     """A figure on the page: its drawing, its legend and its data.
 
     An entry of `legend` is (text, series, role, small drawing). `missing` says how many rows of the
-    data are only in the CSV file.
+    data are only in the CSV file. `labelled` says that baselines have their names at the edge.
     """
 
     svg: Markup
     legend: tuple[tuple[str, str, str, Markup], ...]
     data: dict[str, Any]
     missing: str
+    labelled: bool = False
 
 
-def figure_on_page(view: FigureView, drawing: Drawing) -> FigureOnPage:
-    """What the page shows of a figure.
+def figure_on_page(view: FigureView, drawing: Drawing, most: int = MOST_ROWS) -> FigureOnPage:
+    """What the page shows of a figure, with the data of at most `most` points.
 
     >>> from separatrix.studies import Axis, Figure, Series
     >>> figure = Figure("risk", "Risk", Axis("m"), Axis("risk"), (Series("CNN", (1,), (0.5,)),))
@@ -84,7 +93,7 @@ def figure_on_page(view: FigureView, drawing: Drawing) -> FigureOnPage:
     ([('CNN', '0', 'measured')], ('m', 'risk'))
     """
     data = data_of(view.figure)
-    plain = page_data(data, drawing.places)
+    plain = page_data(data, drawing.places, most)
     included = {group["s"] for group in plain["groups"]}
     left_out = [part for part in data.series if part.series not in included]
     legend = tuple(
@@ -92,7 +101,9 @@ def figure_on_page(view: FigureView, drawing: Drawing) -> FigureOnPage:
         for entry in entries_of(view.figure)
     )
     missing = f"{sum(len(part) for part in left_out):,} of {data.rows:,}" if left_out else ""
-    return FigureOnPage(Markup(drawing.inline), legend, plain, missing)
+    baselines = sum(role == "baseline" for _, _, role, _ in legend)
+    labelled = 0 < baselines <= MOST_LABELS
+    return FigureOnPage(Markup(drawing.inline), legend, plain, missing, labelled)
 
 
 def html_pages(report: Report, drawings: Mapping[str, Drawing]) -> dict[str, str]:
@@ -122,13 +133,10 @@ def html_pages(report: Report, drawings: Mapping[str, Drawing]) -> dict[str, str
         "script_hash": source_hash(script),
     }
 
-    def drawn(views: Iterable[FigureView]) -> dict[str, FigureOnPage]:
-        return {view.anchor: figure_on_page(view, drawings[view.anchor]) for view in views}
+    def drawn(views: Iterable[FigureView], most: int = MOST_ROWS) -> dict[str, FigureOnPage]:
+        return {view.anchor: figure_on_page(view, drawings[view.anchor], most) for view in views}
 
-    pages = {
-        study.page: _study_page(study, common | {"drawn": drawn(study.figures)})
-        for study in report.studies
-    }
+    pages = {study.page: _study_page(study, common, drawn) for study in report.studies}
     cards = cards_of(report)
     scale, scale_words = banner_of(report)
     pages["index.html"] = render(
@@ -151,11 +159,16 @@ def html_pages(report: Report, drawings: Mapping[str, Drawing]) -> dict[str, str
     return pages
 
 
-def _study_page(study: StudyView, values: dict[str, Any]) -> str:
-    """The page of a study; long tables are cut further until the page is small enough."""
+def _study_page(
+    study: StudyView,
+    values: dict[str, Any],
+    drawn: Callable[[Iterable[FigureView], int], dict[str, FigureOnPage]],
+) -> str:
+    """The page of a study, as small as it has to be."""
     html = ""
-    for rows in (MOST_TABLE_ROWS, 200, 60, 20):
-        html = render("study.html.jinja", study=study, **(values | {"most_rows": rows}))
+    for rows, points in SMALLER:
+        more = {"most_rows": rows, "drawn": drawn(study.figures, points)}
+        html = render("study.html.jinja", study=study, **(values | more))
         if len(html.encode()) <= MOST_PAGE_BYTES:
             break
     return html

@@ -10,12 +10,11 @@ from separatrix.studies import Figure
 
 # What each scale is for.
 SCALE_WORDS = {
-    "quick": "a smoke test, minutes on a laptop. It decides few claims; the kept full-scale "
-    "verdicts are beside its own.",
-    "laptop": "a first answer, up to an hour on a laptop; the kept full-scale verdicts are beside "
-    "its own.",
+    "quick": "a smoke test, minutes on a laptop. It decides few claims.",
+    "laptop": "a first answer, up to an hour on a laptop.",
     "full": "the scale of the kept evidence: minutes to hours on a GPU.",
 }
+BESIDE = " The kept full-scale verdicts are beside its own."
 PAPER_QUESTIONS = {
     "malach": "Can gradient descent learn short patterns with a convolutional network where it "
     "cannot with a fully connected one?",
@@ -69,7 +68,9 @@ def banner_of(report: Report) -> tuple[str, str]:
     scales = list(dict.fromkeys(study.scale for study in report.studies if study.scale))
     if len(scales) != 1:
         return (" and ".join(scales), "") if scales else ("", "")
-    return scales[0], SCALE_WORDS.get(scales[0], "")
+    words = SCALE_WORDS.get(scales[0], "")
+    beside = any(claim.kept and claim.kept.current for claim in report.claims)
+    return scales[0], words + (BESIDE if words and beside and scales[0] != "full" else "")
 
 
 def cards_of(report: Report, kept: Kept | None = None) -> tuple[Card, ...]:
@@ -130,8 +131,9 @@ def headline_of(
 ) -> tuple[StudyView | None, FigureView | None]:
     """The headline figure among those of some studies, and its study.
 
-    Figures in `shown`, by their anchors, are on other cards already. Without a marker (older runs have none) it is the first figure of several curves with two
-    logarithmic axes, then the first figure of all.
+    Figures in `shown`, by their anchors, are on other cards already. A figure of several curves
+    with two logarithmic axes, which shows how something grows, comes before others with or without
+    a marker (older runs have none).
 
     >>> headline_of(())
     (None, None)
@@ -140,12 +142,10 @@ def headline_of(
         (study, view) for study in studies for view in study.figures if view.anchor not in shown
     ]
 
-    def rank(pair: tuple[StudyView, FigureView]) -> int:
+    def rank(pair: tuple[StudyView, FigureView]) -> tuple[bool, bool]:
         figure = pair[1].figure
-        if figure.headline:
-            return 0
         curves = isinstance(figure, Figure) and len(figure.series) > 1
-        return 1 if curves and figure.x.log and figure.y.log else 2
+        return not figure.headline, not (curves and figure.x.log and figure.y.log)
 
     return min(views, key=rank, default=(None, None))
 

@@ -1,5 +1,6 @@
 """The claims as rows for a terminal."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,7 +59,7 @@ def owner_lines(claims: Iterable[dict[str, Any]]) -> list[str]:
     ['Doe 2026: 1 supported, 0 refuted, 0 undecided, 1 not measured']
     """
     owners: dict[str, list[dict[str, Any]]] = {}
-    for claim in claims:
+    for claim in sorted(claims, key=lambda claim: claim["paper"] == "ours"):
         owners.setdefault(claim["paper"], []).append(claim)
     lines = []
     for paper, own in owners.items():
@@ -77,11 +78,11 @@ def _counted(verdicts: list[str]) -> str:
     )
 
 
-def matters(claims: Iterable[dict[str, Any]], most: int = 10) -> list[tuple[str, str]]:
-    """What a reader should see first, as pairs of a verdict and a line.
+def matters(claims: Iterable[dict[str, Any]], most: int = 10) -> list[tuple[str, str, str]]:
+    """What a reader should see first, as a verdict, a claim's sentence, and what to know about it.
 
     Contradictions with the kept full-scale verdicts come first, then refuted claims, then undecided
-    ones with what would settle them.
+    ones with what would settle them; those of papers before our own.
 
     Args:
         claims: the claims as `claims.json` has them.
@@ -90,27 +91,53 @@ def matters(claims: Iterable[dict[str, Any]], most: int = 10) -> list[tuple[str,
     Returns:
         The lines.
 
-    >>> claim = {"id": "doe.a", "verdict": "refuted", "statement": "It grows.", "reason": "it falls"}
-    >>> matters([claim])
-    [('refuted', 'It grows. But: it falls')]
+    >>> claim = {"id": "doe.a", "paper": "doe", "verdict": "refuted", "statement": "It grows."}
+    >>> matters([claim | {"reason": "it falls"}])
+    [('refuted', 'It grows.', 'But: it falls')]
     """
     first, refuted, undecided = [], [], []
-    for claim in claims:
+    for claim in sorted(claims, key=lambda claim: claim["paper"] == "ours"):
         kept = kept_evidence().of(claim)
-        verdict, reason = claim["verdict"], claim.get("reason") or "no reason is given"
+        verdict, sentence = claim["verdict"], claim["statement"]
         if kept is not None and contradict(verdict, kept):
-            first.append(
-                (verdict, f"{claim['statement']} The kept full-scale run: {kept.verdict}.")
-            )
+            first.append((verdict, sentence, f"The kept full-scale run: {kept.verdict}."))
         elif verdict == "refuted":
-            refuted.append((verdict, f"{claim['statement']} But: {reason}"))
+            reason = claim.get("reason") or "no reason is given"
+            refuted.append((verdict, sentence, f"But: {reason}"))
         elif verdict == "undecided" and not (kept and kept.current and kept.verdict in DECIDED):
-            settle = claim.get("settle")
-            undecided.append(
-                (verdict, claim["statement"] + (f" To settle: {settle}" if settle else ""))
-            )
+            cost = cost_in_words(claim.get("settle") or "")
+            undecided.append((verdict, sentence, f"To settle: {cost}" if cost else ""))
     lines = [*first, *refuted, *undecided]
     if len(lines) > most:
         left = len(lines) - most + 1
-        lines = [*lines[: most - 1], ("", f"and {left} more: --all shows every claim")]
+        more = f"and {left} more: --all shows every claim, `separatrix explain CLAIM` one of them"
+        lines = [*lines[: most - 1], ("", more, "")]
     return lines
+
+
+def cost_in_words(settle: str) -> str:
+    """What would settle a claim, without the command, which is the same for the whole study.
+
+    >>> cost_in_words("about 3 times as many trials; `separatrix run signal` measures more (4 min)")
+    'about 3 times as many trials (4 min)'
+    """
+    words, command, rest = settle.partition("; `separatrix ")
+    time = re.search(r" \([^()]*\)$", rest)
+    return words + (time.group() if command and time else "")
+
+
+def fitted(sentence: str, rest: str, width: int) -> str:
+    """A sentence and a remark on one line; both are shortened where they are too long together.
+
+    >>> fitted("The sample size grows.", "To settle: more cells", 30)
+    'The sample size… To settle: m…'
+    """
+    if len(sentence) + len(rest) + 1 <= width:
+        return f"{sentence} {rest}".rstrip()
+    if not rest:
+        return sentence[: width - 1] + "…"
+    room = max(width - len(rest) - 1, width * 11 // 20)  # of the sentence
+    if len(sentence) > room:
+        sentence = sentence[: room - 1].rstrip() + "…"
+    line = f"{sentence} {rest}"
+    return line if len(line) <= width else line[: width - 1] + "…"

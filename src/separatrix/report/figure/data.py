@@ -169,17 +169,20 @@ def series_on_page(data: FigureData, most: int = MOST_ROWS) -> tuple[SeriesColum
     return tuple(part for part in data.series if part.series not in dropped)
 
 
-def page_data(data: FigureData, places: tuple[np.ndarray, ...]) -> dict[str, Any]:
+def page_data(
+    data: FigureData, places: tuple[np.ndarray, ...], most: int = MOST_ROWS
+) -> dict[str, Any]:
     """What the page's script needs: columns, and each point's place in the drawing.
 
-    Places are rounded to a tenth of a point.
+    Places are rounded to a tenth of a point. Of more than `most` rows, the largest series are left
+    out.
 
     >>> data = FigureData("series", ("series", "m"), (SeriesColumns(0, ("CNN",), ((1, 2),)),))
     >>> page_data(data, (np.array([[10.0, 20.0], [np.nan, 1.0]]),))["groups"]
     [{'s': 0, 'lead': ('CNN',), 'columns': ((1, 2),), 'at': [[10.0, 20.0], None]}]
     """
     groups = []
-    for part in series_on_page(data):
+    for part in series_on_page(data, most):
         positions = places[part.series] if part.series < len(places) else np.empty((0, 2))
         at = [
             [round(float(x), 1), round(float(y), 1)] if np.isfinite(x) and np.isfinite(y) else None

@@ -3,7 +3,7 @@
 import numpy as np
 
 from separatrix.errors import SeparatrixError
-from separatrix.inference.censored_medians import censored_median
+from separatrix.inference.censored_medians import Amounts, censored_median
 from separatrix.inference.intervals import mean_interval
 from separatrix.inference.thresholds import Threshold, threshold_from_metric
 from separatrix.notes import Note
@@ -27,6 +27,37 @@ from separatrix.studies.patterns.verdicts import (
     spent,
 )
 from separatrix.theory.patterns import log_window
+
+
+def answer(s: PatternsSettings, learned: LearningResults) -> str:
+    """The steps of the three networks at the largest size that all of them were run at.
+
+    >>> answer(PatternsSettings(), LearningResults({}, {}))
+    ''
+    """
+    optimizer = s.learning.optimizers[0]
+    for bits in sorted(s.learning.sizes, reverse=True):
+        results = [learned.get("plain", name, optimizer, bits) for name in NETWORKS]
+        if any(result is None for result in results):
+            continue
+        words = [
+            f"{_steps_in_words(result.steps)} on the {name}"
+            for name, result in zip(NETWORKS, results)
+            if result is not None
+        ]
+        return (
+            f"To learn the parity of {log_window(bits)} neighbouring bits out of {bits}, "
+            f"{'Adam' if optimizer == 'adam' else optimizer.upper()} needs {words[0]}, "
+            f"{words[1]} and {words[2]} (medians)."
+        )
+    return ""
+
+
+def _steps_in_words(amounts: Amounts) -> str:
+    middle = censored_median(amounts).estimate
+    if np.isfinite(middle):
+        return f"{middle:,.0f} steps"
+    return f"more than {float(np.median(amounts.lower)):,.0f} steps"
 
 
 def learning_figures(s: PatternsSettings, learned: LearningResults) -> tuple[Figure, ...]:

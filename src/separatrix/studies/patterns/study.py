@@ -12,6 +12,7 @@ from separatrix.studies.patterns.calculations import (
     symmetry_gaps,
 )
 from separatrix.studies.patterns.figures import (
+    answer,
     expressivity_notes,
     learning_figures,
     learning_notes,
@@ -83,7 +84,7 @@ class Patterns(Study[PatternsSettings]):
             *learning_notes(s, learned),
             *expressivity_notes(s),
         )
-        return Outcome(findings, figures, tables, notes)
+        return Outcome(findings, figures, tables, notes, answer(s, learned))
 
 
 def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:

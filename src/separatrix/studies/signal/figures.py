@@ -1,6 +1,5 @@
 """Tables and figures of the sample-complexity study."""
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -109,7 +108,7 @@ def headline_figures(
                     f"Points: samples at which half of the trials reach patch alignment "
                     f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
                     "the constant that covers every measured cell of its network inside the "
-                    "noise condition. Dotted or a dash: only a bound of m* is known. Thin: the floor, "
+                    "noise condition. Hollow: only a bound of m* is known. Thin: the floor, "
                     "below which no equivariant learner has a mean alignment of "
                     f"{s.alignment:g}.",
                     headline=not figures,
@@ -147,12 +146,6 @@ def _network_series(
         return []
     xs = tuple(getattr(cell, axis) for cell in cells)
     out = Series.bounded(network, list(zip(xs, (descent[cell] for cell in cells))))
-    out = [
-        dataclasses.replace(part, label=f"{network}, only a bound")
-        if part.role == "bound"
-        else part
-        for part in out
-    ]
     every = [
         point
         for cell, threshold in descent.items()
