@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 import separatrix as sx
+from browsing import browser, open_page  # noqa: F401 - fixtures
 from running import compilation_cache  # noqa: F401 - a fixture
 from separatrix.engine import Programs
 

@@ -1,9 +1,11 @@
-"""The page of a diagnosis: the window that it frames is where a row varies most."""
+"""The page of a diagnosis: the answer without scrolling, and the window that it frames."""
 
 import dataclasses
 
 import numpy as np
+import pytest
 
+from browsing import bottom, serious
 from separatrix.diagnosis.page import fragment, windows
 
 FRAME = (214, 90, 20)
@@ -45,3 +47,43 @@ def test_tables_have_no_windows(found):
     assert [name for name, _ in found.examples] == ["0", "1"]
     page = fragment(found)
     assert page.index("What scrambling costs") < page.index("What a window sees")
+
+
+@pytest.fixture(scope="module")
+def address(found, tmp_path_factory):
+    return found.report(tmp_path_factory.mktemp("page")).as_uri()
+
+
+def test_answer_advice_and_figure_are_seen_without_scrolling(open_page, address):
+    tab = open_page(address)
+    assert tab.locator("h1").inner_text()
+    assert "What to do:" in tab.locator(".do").inner_text()
+    assert bottom(tab.locator(".front figure svg").first) <= 900
+    assert bottom(tab.locator(".front table")) <= 900
+    phone = open_page(address, viewport={"width": 390, "height": 844})
+    assert bottom(phone.locator(".do")) <= 844
+    assert bottom(phone.locator(".front figure > svg").first) <= 2 * 844
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_accessibility_checker_finds_nothing_serious(open_page, address, scheme):
+    tab = open_page(address, color_scheme=scheme)
+    ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(21, 24, 29)")
+    assert serious(tab) == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_nothing_sticks_out_on_a_phone(open_page, address, width):
+    tab = open_page(address, viewport={"width": width, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_paper_there_are_answer_figures_and_tables(open_page, address):
+    tab = open_page(address, color_scheme="dark")
+    tab.emulate_media(media="print")
+    ink = tab.evaluate("getComputedStyle(document.querySelector('figure text')).fill")
+    assert ink == "rgb(28, 32, 38)", "black on paper, whatever the screen"
+    assert tab.locator("h1").is_visible()
+    assert tab.locator("figure > svg").first.is_visible()
+    assert tab.pdf()[:4] == b"%PDF"

@@ -1,49 +1,20 @@
 """The page with sliders: its floors are those of the theory, and it works in a real browser."""
 
 import importlib.util
-import shutil
 from pathlib import Path
 
 import pytest
 
+from browsing import serious
 from separatrix.theory.signal.floors import floor_alignment
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explore.html"
-AXE = ROOT / "tests" / "report" / "vendor" / "axe.min.js"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
-def visit(browser):
-    tabs = []
-
-    def go(**options):
-        tab = browser.new_page(**({"viewport": {"width": 1100, "height": 900}} | options))
-        said, asked = [], []
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.goto(PAGE.as_uri())
-        tabs.append((tab, said, asked))
-        return tab
-
-    yield go
-    for tab, said, asked in tabs:
-        tab.close()
-        assert said == []
-        assert asked == [PAGE.as_uri()], "nothing is fetched"
+def visit(open_page):
+    return lambda **options: open_page(PAGE.as_uri(), **options)
 
 
 def test_the_measurements_are_those_of_the_evidence():
@@ -80,11 +51,7 @@ def test_sliders_change_chart_and_numbers(visit):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_accessibility_checker_finds_nothing_serious(visit, scheme):
-    tab = visit(color_scheme=scheme)
-    tab.evaluate(AXE.read_text(encoding="utf-8") + "\n;undefined")
-    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    bad = [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")]
-    assert bad == []
+    assert serious(visit(color_scheme=scheme)) == []
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
