@@ -1,4 +1,5 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -187,3 +188,24 @@ def test_a_threshold_is_read_in_ten_lines_a_frame_and_a_figure():
     censored = estimate_threshold([Tally(16, 0, 12)])
     assert "&gt;=" in censored._repr_html_()
     assert censored.plot().get_lines()
+
+
+def test_the_threshold_is_that_of_psignifit():
+    psignifit = pytest.importorskip("psignifit")
+    # So many trials that they decide between our three shapes; psignifit is told the right one.
+    tallies = SyntheticLearner(60.0, 0.3, lapse=0.02).sweep(GRID, 1000, np.random.default_rng(0))
+    found = estimate_threshold(tallies)
+    data = np.array([[math.log(t.resource), t.successes, t.trials] for t in tallies])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = psignifit.psignifit(
+            data,
+            experiment_type="yes/no",
+            sigmoid="logistic",
+            fixed_parameters={"gamma": 0.0, "eta": 1e-4},
+            grid_steps={"threshold": 20, "width": 20, "lambda": 10, "gamma": 1, "eta": 1},
+        )
+        # Half of all trials succeed there, not half of those that do not lapse.
+        log_threshold = float(theirs.threshold(np.array(0.5), return_ci=False))
+    # The priors differ: a quarter of our interval.
+    assert abs(math.log(found.estimate) - log_threshold) < 0.25 * found.log_width

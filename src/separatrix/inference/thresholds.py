@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import special
+from scipy.optimize import isotonic_regression
 
 from separatrix.errors import check_choice, check_number
 from separatrix.inference.intervals import Interval
@@ -424,15 +425,9 @@ def isotonic_rates(tallies: Sequence[Tally]) -> np.ndarray:
     >>> isotonic_rates([Tally(8, 1, 4), Tally(16, 0, 4), Tally(32, 4, 4)]).tolist()
     [0.125, 0.125, 1.0]
     """
-    blocks: list[list[float]] = []  # successes, trials, members
-    for entry in tallies:
-        blocks.append([entry.successes, entry.trials, 1])
-        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
-            last = blocks.pop()
-            blocks[-1] = [a + b for a, b in zip(blocks[-1], last)]
-    return np.concatenate(
-        [np.full(int(members), hits / trials) for hits, trials, members in blocks]
-    )
+    trials = np.array([entry.trials for entry in tallies], float)
+    rates = np.array([entry.successes for entry in tallies]) / trials
+    return isotonic_regression(rates, weights=trials).x
 
 
 def monotone_violation(tallies: Sequence[Tally]) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
+from scipy.optimize import isotonic_regression
 
 from separatrix.report.figure.axes import clip
 from separatrix.report.figure.series import MARKER, categories_of, points_in
@@ -254,17 +255,11 @@ def spread(
         stacked.append(filled + sizes[index] / 2)
         filled += sizes[index]
     top = max(low, high - filled)
-    blocks: list[list[float]] = []  # sum, count: pool adjacent violators
-    for rank, index in enumerate(order):
-        blocks.append([wanted[index] - stacked[rank], 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    level = [
-        min(max(total / count, low), top) for total, count in blocks for _ in range(int(count))
-    ]
+    if not order:
+        return []
+    shifts = np.array([wanted[index] for index in order]) - stacked
+    level = np.clip(isotonic_regression(shifts).x, low, top)
     middles = [0.0] * len(wanted)
     for rank, index in enumerate(order):
-        middles[index] = level[rank] + stacked[rank]
+        middles[index] = float(level[rank]) + stacked[rank]
     return middles
