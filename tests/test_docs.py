@@ -123,7 +123,9 @@ def test_every_page_is_in_the_navigation():
         page.relative_to(DOCS).as_posix()
         for page in PAGES
         if page.parent.name not in ("decisions", "notebook")
-    } | {"decisions/index.md", "notebook/index.md"}
+    } | {"decisions/index.md", "notebook/index.md"} | {
+        f"teaching/{file.stem}.md" for file in (DOCS / "teaching").glob("*.ipynb")
+    }
 
 
 # The reference.
