@@ -1,5 +1,6 @@
 """What is wrong with images, schemes or sizes is one sentence."""
 
+import logging
 import os
 
 import numpy as np
@@ -78,6 +79,14 @@ def test_formats_that_call_other_programs_are_not_read(pictures):
     (pictures / "3.png").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
     with pytest.raises(SeparatrixError, match=r"3.png cannot be read as a picture"):
         read_images(str(pictures), 4)
+
+
+def test_what_pillow_logs_is_not_printed(pictures, capfd, monkeypatch):
+    from PIL import TiffImagePlugin
+
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program without logging
+    TiffImagePlugin.logger.error("More samples per pixel than can be decoded: 7")
+    assert capfd.readouterr().err == ""
 
 
 def test_images_keep_to_the_memory_limit(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Shared by all readers: the memory limit, printable names, and one-sentence errors of decoders."""
 
 import contextlib
+import logging
 import os
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from separatrix.errors import ParameterError, SeparatrixError
 
 DEFAULT_BYTES = 4 * 2**30  # the memory that a file may take unless a limit is set
 VARIABLE = "SEPARATRIX_MAX_BYTES"
+# Pillow also logs what is wrong with a picture, and without a handler Python would print that.
+logging.getLogger("PIL").addHandler(logging.NullHandler())
 
 
 def byte_limit(max_bytes: int | None = None) -> int:
