@@ -58,7 +58,9 @@ def test_verdicts_follow_the_samples(needs, claim, verdict):
 
 
 def test_networks_that_need_more_than_their_kernel_refute_features():
-    assert verdicts(results(40, 60, 90, trained=1 / 16))["cube.features"] == "refuted"
+    for task in ("cube", "signal"):
+        assert verdicts(results(40, 60, 90, trained=1 / 16))[f"{task}.features"] == "refuted"
+        assert verdicts(results(40, 60, 90, trained=1.0))[f"{task}.features"] == "undecided"
 
 
 def test_kernels_that_differ_refute_the_identity():

@@ -64,6 +64,17 @@ def test_a_narrow_network_that_learns_refutes_nothing_outside_the_conditions():
     assert found["cnn-ahead"].verdict == "refuted"
 
 
+@pytest.mark.parametrize("network", ["CNN", "LCN"])
+def test_a_boundary_that_grows_faster_than_the_bound_is_the_contrary(network):
+    # From 1 to 47,000 filters; the bound grows as n³ ln² n.
+    steep = POLYNOMIAL | {"FCN": lambda n: n, network: lambda n: (n / 16) ** 6}
+    found = verdicts(diagram(steep, noisy=(0, 0)))[f"{network.lower()}-polynomial"]
+    assert found.verdict == "undecided"
+    assert "outside the paper's conditions" in found.reason
+    shallow = steep | {network: lambda n: 4 * (n / 16) ** 2}
+    assert verdicts(diagram(shallow))[f"{network.lower()}-polynomial"].verdict == "supported"
+
+
 def test_equal_shares_leave_the_noise_undecided_and_opposite_ones_refute_it():
     same = POLYNOMIAL | {"FCN": lambda n: n}
     assert verdicts(diagram(same, noisy=(20, 20)))["noise"].verdict == "undecided"

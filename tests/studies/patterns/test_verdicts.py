@@ -7,8 +7,10 @@ from separatrix.inference.censored_medians import Amounts
 from separatrix.studies.patterns.settings import PatternsSettings
 from separatrix.studies.patterns.trials import CaseResult, LearningResults, PatternCase
 from separatrix.studies.patterns.verdicts import (
+    expression_finding,
     generalization_finding,
     learning_findings,
+    symmetry_finding,
 )
 
 S = PatternsSettings(seed=0)
@@ -94,3 +96,14 @@ def test_a_gap_above_the_bound_refutes_corollary_5(gap, verdict):
     found = generalization_finding(rows)
     assert found.verdict == verdict
     assert "in 1 of 2 runs" in found.reason
+
+
+@pytest.mark.parametrize("judged, small", [(expression_finding, 1e-7), (symmetry_finding, 1e-12)])
+def test_one_network_that_differs_refutes_an_identity(judged, small):
+    def evidence(*errors):
+        draws = {f"n = 8, draw {i}": error for i, error in enumerate(errors)}
+        return draws if judged is expression_finding else {"adam": list(errors)}
+
+    assert judged(evidence(small, small)).verdict == "supported"
+    assert judged(evidence(small, 1e-3)).verdict == "refuted"
+    assert judged({}).verdict == "not measured"

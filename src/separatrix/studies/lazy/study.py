@@ -26,6 +26,10 @@ class Lazy(Study[LazySettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    # Kernels of 2048 rows take seconds of a processor; 48 small programs are mostly compiled, several
+    # at once, for 60 to 120 s.
+    full_minutes = 4
+    full_machine = "one H200, estimated"
 
     def sweeps(self, settings: LazySettings) -> dict[str, Sweep]:
         return {"lazy": sweep_of(settings)}

@@ -42,6 +42,9 @@ class PatternSearch(Study[PatternSearchSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    # Searches take 60 s of one processor core, as measured; ten small programs 50 s.
+    full_minutes = 3
+    full_machine = "one H200, estimated"
 
     def sweeps(self, settings: PatternSearchSettings) -> dict[str, Sweep]:
         return {"pattern-search": sweep_of(settings)}

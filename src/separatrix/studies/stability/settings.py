@@ -190,7 +190,7 @@ SCALES = at_scales(
             "unshared": (),
             "unit_norm": (),
             "full_samples": (64, 90, 128, 180, 256, 360, 512),
-            "full_seeds": 5,
+            "full_seeds": 4,
         },
     },
     laptop={
