@@ -29,6 +29,10 @@ from separatrix.studies.stability.settings import StabilitySettings
             {"sphere.full_samples": "50,5"},
             "the `full_samples` of stability.sphere must be in rising order",
         ),
+        (
+            {"sphere.most_numbers": "10"},
+            "the `most_numbers` of stability.sphere must be at least 4200, the smallest n·d, got 10",
+        ),
         ({"sphere.unshared": "7"}, "the `unshared` of stability.sphere must be among `patches`"),
         ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),
     ],

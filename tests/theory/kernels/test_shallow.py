@@ -131,3 +131,18 @@ def test_wrong_input_gets_one_sentence(make, sentence):
     with pytest.raises(SeparatrixError) as caught:
         make()
     assert sentence in str(caught.value)
+
+
+def test_a_matrix_beyond_memory_is_one_sentence():
+    words = "a kernel matrix of 50000 x 50000 numbers is too large .* ask for blocks of it"
+    with pytest.raises(SeparatrixError, match=words):
+        shallow_kernel(KernelSpec("full"), np.ones((50_000, 2), np.float32))
+
+
+def test_half_of_a_symmetric_matrix_is_enough():
+    rows = 1500  # more than one tile, and the last one overlaps
+    x = np.random.default_rng(rows).choice([-1.0, 1.0], (rows, 4)).astype(np.float32)
+    spec = KernelSpec("shared", 2, readout="pooled", bias_scale=1.0)
+    half, whole = shallow_kernel(spec, x), shallow_kernel(spec, x, x)
+    np.testing.assert_allclose(half, whole, rtol=1e-5)
+    np.testing.assert_allclose(half, half.T, rtol=1e-5)  # blocks on the diagonal round twice

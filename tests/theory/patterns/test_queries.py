@@ -65,3 +65,8 @@ def test_wrong_input_gets_one_sentence(make, sentence):
     with pytest.raises(SeparatrixError) as caught:
         make()
     assert sentence in str(caught.value)
+
+
+def test_counts_beyond_floats_are_infinite():
+    assert sq_dimension(4096, 2000, ordered=False) == np.inf
+    assert hidden_below(4096, 2000) == 0

@@ -12,10 +12,10 @@ class OrdersSettings(Settings, of="pattern-search.orders", written="orders"):
     """
 
     sizes: tuple[int, ...] = setting(default=(8,), low=4, high=64)
-    count: int = setting(default=384, low=2)
+    count: int = setting(default=640, low=2)
     controls: int = setting(default=8, low=2)
     filters: int = setting(default=32, low=1)
-    steps: int = setting(default=150, low=1)
+    steps: int = setting(default=200, low=1)
     rate: float = setting(default=0.03, low=0, open_low=True)
     batch: int = setting(default=64, low=1)
     target: float = setting(default=0.05, low=0, high=0.5, open_low=True)

@@ -44,6 +44,9 @@ class SphereSettings(Settings, of="stability.sphere"):
                 )
         if list(self.full_samples) != sorted(set(self.full_samples)):
             raise ParameterError(self.owner, "full_samples", "in rising order", self.full_samples)
+        if not any(self.samples_of(d) and self.patches_of(d) for d in self.dimensions):
+            allowed = f"at least {min(self.samples) * min(self.dimensions)}, the smallest n·d"
+            raise ParameterError(self.owner, "most_numbers", allowed, self.most_numbers)
         largest = max(self.dimensions)
         for patch in self.patches:
             if 2 * patch > largest:

@@ -16,6 +16,7 @@ only show in a kernel with the pooled or the summed readout.
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -23,10 +24,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from separatrix.errors import ParameterError, check_choice, check_integer, check_number
+from separatrix.errors import (
+    ParameterError,
+    SeparatrixError,
+    check_choice,
+    check_integer,
+    check_number,
+)
 from separatrix.theory.kernels.dual import Dual, dual_of
 
+LARGEST_MATRIX = 10**9  # entries: 4 gigabytes, minutes of a processor
 BLOCK = 2**22  # entries of a block of the kernel matrix: tens of megabytes of intermediates
+TILE = 1024  # rows and columns of a block of a symmetric matrix, of which one half is computed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +130,7 @@ def shallow_kernel(
 
     Raises:
       ParameterError: if the inputs have other shapes, or a window does not fit.
+      SeparatrixError: if the matrix has more than `LARGEST_MATRIX` entries.
 
     >>> x = np.array([[1.0, 1.0, -1.0], [1.0, 1.0, 1.0]])
     >>> shallow_kernel(KernelSpec("full", trained="readout"), x).round(3).astype(str).tolist()
@@ -134,15 +144,36 @@ def shallow_kernel(
     windows = spec.cut(left)
     beside = windows if right is None else spec.cut(right)
     rows, columns = windows.shape[1], beside.shape[1]
+    if rows * columns > LARGEST_MATRIX:
+        raise SeparatrixError(
+            f"a kernel matrix of {rows} x {columns} numbers is too large (at most "
+            f"{LARGEST_MATRIX:.0e}); take fewer rows, or ask for blocks of it with `others`"
+        )
     out = np.empty((rows, columns), np.result_type(jnp.result_type(float)))
-    step = max(1, BLOCK // max(columns, 1))
-    across = jnp.asarray(beside)
-    for start in range(0, rows, step):
-        # The last block is as large as the others, so that one program serves all.
-        first = max(0, min(start, rows - step))
-        block = _block(spec, jnp.asarray(windows[:, first : first + step]), across)
-        out[first : first + step] = np.asarray(block)
+    for mine, theirs in _blocks(rows, columns, symmetric=right is None):
+        left_part, right_part = windows[:, mine], beside[:, theirs]
+        block = np.asarray(_block(spec, jnp.asarray(left_part), jnp.asarray(right_part)))
+        out[mine, theirs] = block
+        if right is None:
+            out[theirs, mine] = block.T
     return out
+
+
+def _blocks(rows: int, columns: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
+    """Blocks of one size that cover a matrix, or one half of a symmetric one.
+
+    The last blocks overlap the ones before, so that one program serves all.
+    """
+    if symmetric and rows > TILE:
+        starts = [min(start, rows - TILE) for start in range(0, rows, TILE)]
+        for place, first in enumerate(starts):
+            for second in starts[place:]:
+                yield slice(first, first + TILE), slice(second, second + TILE)
+        return
+    step = max(1, BLOCK // max(columns, 1))
+    for start in range(0, rows, step):
+        first = max(0, min(start, rows - step))
+        yield slice(first, first + step), slice(0, columns)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -25,7 +25,7 @@ from separatrix.theory.patterns.junta import check_rows, pack_columns, rule_tabl
 from separatrix.theory.patterns.readout import pattern_index
 
 MOST_CANDIDATES = 3 * 10**8  # coefficients or monomials: minutes
-_BLOCK = 1 << 16
+_WORDS = 1 << 20  # of packed rows that are looked at together: 8 MiB, near the cache of a core
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,8 @@ def coefficients(x: np.ndarray, y: np.ndarray, degree: int) -> tuple[np.ndarray,
     columns, labels = pack_columns(-x), pack_columns(-y[:, None])[0]
     # Padding is 0 in columns and labels, so it never counts as a disagreement.
     sets, values = [], []
-    for block in _blocks(itertools.combinations(range(bits), degree)):
+    size = max(64, _WORDS // (degree * columns.shape[1]))
+    for block in _blocks(itertools.combinations(range(bits), degree), size):
         product = np.bitwise_xor.reduce(columns[block], axis=1) ^ labels
         wrong = np.bitwise_count(product).sum(1, dtype=np.int64)
         sets.append(block)
@@ -224,9 +225,9 @@ def _affordable(owner: str, bits: int, degree: int, count: int) -> None:
         )
 
 
-def _blocks(sets: Iterator[tuple[int, ...]]) -> Iterator[np.ndarray]:
+def _blocks(sets: Iterator[tuple[int, ...]], size: int) -> Iterator[np.ndarray]:
     while True:
-        block = list(itertools.islice(sets, _BLOCK))
+        block = list(itertools.islice(sets, size))
         if not block:
             return
         yield np.array(block, np.int32)

@@ -27,7 +27,7 @@ def sq_dimension(bits: ArrayLike, window: ArrayLike, ordered: bool = True) -> fl
       ordered: whether the bits are consecutive (n − k + 1 windows) or any (C(n, k) sets).
 
     Returns:
-      The number of parities; they are orthogonal under the uniform distribution.
+      The number of parities, inf beyond 1.8e308; they are orthogonal under the uniform distribution.
 
     >>> sq_dimension(64, 6), sq_dimension(64, 6, ordered=False)
     (59.0, 74974368.0)
@@ -36,8 +36,14 @@ def sq_dimension(bits: ArrayLike, window: ArrayLike, ordered: bool = True) -> fl
     k = grid("sq_dimension", "window", window, 1, n, whole=True)
     if ordered:
         return plain(n - k + 1.0)
-    choose = np.vectorize(lambda a, b: float(math.comb(int(a), int(b))), otypes=[float])
-    return plain(choose(n, k))
+    return plain(np.vectorize(_choose, otypes=[float])(n, k))
+
+
+def _choose(bits: float, window: float) -> float:
+    try:
+        return float(math.comb(int(bits), int(window)))
+    except OverflowError:
+        return math.inf
 
 
 def sq_queries(dimension: ArrayLike, tolerance: ArrayLike) -> float | np.ndarray:
