@@ -5,6 +5,7 @@ runs in the same program, and gives the same row, in every sweep.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -260,6 +261,23 @@ def _skeleton(item: Any) -> Any:
     return out
 
 
+@dataclasses.dataclass
+class _Kinds:
+    """The frames of the kinds of trials that were seen."""
+
+    frames: dict[tuple[Any, ...], tuple[str, Trial]] = dataclasses.field(default_factory=dict)
+    heavy: dict[tuple[Any, ...], bool] = dataclasses.field(default_factory=dict)
+    held: list[Trial] = dataclasses.field(default_factory=list)
+
+    def forget(self) -> None:
+        self.frames, self.heavy, self.held = {}, {}, []
+
+
+@functools.lru_cache(maxsize=8)
+def _known_kinds(rounding: Rounding) -> _Kinds:
+    return _Kinds()
+
+
 def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial, str, Trial]]:
     """Each trial with the identity of its program and with its frame.
 
@@ -269,12 +287,13 @@ def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial,
     >>> [frame.samples for _, _, frame in framed(sweep, CPU_ROUNDING)]
     [2048, 2048, 4096]
     """
-    # Most trials of a sweep differ in their seed or sample size only: frame each kind once. Trials
-    # of a sweep share their parts, so equal parts are mostly the same object, and kinds are told
-    # apart by the addresses of parts. `held` keeps those alive as long as addresses are compared.
-    frames: dict[tuple[Any, ...], tuple[str, Trial]] = {}
-    heavy: dict[tuple[Any, ...], bool] = {}
-    held: list[Trial] = []
+    # Most trials of a sweep differ in their seed or sample size only: frame each kind once, also
+    # over the rounds of a search. Trials of a sweep share their parts, so equal parts are mostly the
+    # same object, and kinds are told apart by the addresses of parts. `held` keeps those alive as
+    # long as addresses are compared; tasks that hold data are not kept longer than a call.
+    known, own = _known_kinds(rounding), _Kinds()
+    if len(known.held) > policy.KNOWN_KINDS:
+        known.forget()
     for trial in trials:
         fields = vars(trial)  # one look instead of six: a module's attributes are slow
         parts = (fields["task"], fields["network"], fields["learner"], fields["measure"])
@@ -284,12 +303,14 @@ def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial,
             rounding.samples_up(fields["samples"]),
             fields["samples"] <= policy.LEVEL_SAMPLES,
         )
-        if kind not in heavy:
-            heavy[kind] = is_heavy(trial, rounding)
-            held.append(trial)
-        if heavy[kind]:  # its sample size is not rounded
+        kinds = known if kind in known.heavy else own
+        if kind not in kinds.heavy:
+            kinds = known if parts[0].travels else own
+            kinds.heavy[kind] = is_heavy(trial, rounding)
+            kinds.held.append(trial)
+        if kinds.heavy[kind]:  # its sample size is not rounded
             kind = (*kind, fields["samples"])
-        if kind not in frames:
+        if kind not in kinds.frames:
             frame = frame_of(trial, rounding)
-            frames[kind] = structure(frame), frame
-        yield trial, *frames[kind]
+            kinds.frames[kind] = structure(frame), frame
+        yield trial, *kinds.frames[kind]

@@ -50,6 +50,8 @@ LEVEL_SAMPLES = 1024  # rows
 LEVEL_TRIAL = 1e12  # operations
 SHORT_STEP = 1.2e8  # operations
 
+KNOWN_KINDS = 20_000  # kinds of trials whose frames are remembered, about 20 MB
+
 # --- Chunks of a CPU: trials that a worker runs before it reports
 
 CHUNK_SECONDS = 2.0  # progress is shown, and work is safe, about this often

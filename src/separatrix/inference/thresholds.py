@@ -157,9 +157,9 @@ def estimate_threshold(
     If the grid starts above the threshold, the result is left-censored, not the first resource:
 
     >>> print(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)]))
-    <= 61.84
+    <= 64
     >>> print(estimate_threshold([Tally(16, 0, 12), Tally(32, 0, 12)]))
-    >= 33.24
+    >= 32
     """
     evidence = merge(tallies)
     return read_threshold(likelihood_surface(evidence, probability, guess), evidence, level)
@@ -174,10 +174,13 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     """
     check_number("estimate_threshold", "level", level, low=0.5, high=0.999999)
     nodes, marginal, probability = surface.log_threshold, surface.marginal(), surface.probability
-    near = trials_near(evidence, float(nodes[marginal.argmax()]))
+    first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
+    # Where no size succeeds (or every one does) the likelihood is highest far outside of what was
+    # tried, and the trials at the end of the range are those that speak of the bound.
+    peak = min(max(float(nodes[marginal.argmax()]), first), last)
+    near = trials_near(evidence, peak)
     quantile = _quantile(near, level)
     log_low, log_high = likelihood_bounds(nodes, marginal, near, level)
-    first, last = math.log(evidence[0].resource), math.log(evidence[-1].resource)
     # A bound far outside the tested resources comes from the assumed curves and not from trials:
     # it is discarded.
     log_low = -math.inf if log_low < first - _FAR else log_low
@@ -192,6 +195,10 @@ def read_threshold(surface: Surface, evidence: tuple[Tally, ...], level: float =
     censoring: Censoring = (
         "both" if left and right else "left" if left else "right" if right else "none"
     )
+    # How far beyond the range a curve may begin to rise is assumed, not measured: a bound of a
+    # censored threshold does not claim more than the range.
+    log_low = min(log_low, last) if censoring == "right" else log_low
+    log_high = max(log_high, first) if censoring == "left" else log_high
     if censoring == "none":
         bound, error = math.nan, (log_high - log_low) / (2 * quantile)
     else:

@@ -15,7 +15,7 @@ SEARCHES = {key_of(cell): sharp_search(20.0 * cell.patches * cell.dimension) for
 def test_the_first_figure_shows_networks_bounds_and_floors():
     against_k, against_d = f.headline_figures(S, SEARCHES)
     assert against_k.name == "samples-k-root"
-    for figure, axis in ((against_k, S.shared.patches), (against_d, S.full.dimensions)):
+    for figure, axis in ((against_k, S.shared.patches), (against_d, S.shared.dimensions)):
         labels = {series.label for series in figure.series if series.role == "measured"}
         assert labels == {"CNN", "LCN", "FCN"}
         floors = [series for series in figure.series if series.role == "baseline"]
@@ -57,10 +57,10 @@ def test_tables_have_every_cell():
 
 
 def test_the_answer_gives_samples_beside_floors():
-    k, d = 6, 6  # the middle cell
+    k, d = 6, 12  # the middle cell
     floors = [S.floor(network, "root", k, d) for network in ("CNN", "LCN", "FCN")]
     # The same planted threshold for all three, near 20·k·d
-    m = f"{SEARCHES[key_of(f.middle_cells(S)[0])].threshold.estimate:.0f}"
+    m = f"{SEARCHES[key_of(f.middle_cells(S)[0])].threshold.estimate:,.0f}"
     words = f.answer(S, SEARCHES)
     assert words == (
         f"At k = {k}, d = {d}, σ = 1/√k, tuned descent needs {m} samples on the CNN (floor "

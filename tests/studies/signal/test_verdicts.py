@@ -14,8 +14,10 @@ from separatrix.studies.signal.trials import TWO_STEPS, SignalCell, signal_cells
 from separatrix.theory.signal import floor_alignment
 
 GRID = {"patches": (10, 20, 40, 80), "dimensions": (10, 20, 40, 80)}
-WIDE = SignalSettings().replace(regimes=("root",), shared=GRID, local=GRID, full=GRID)
-FIXED = WIDE.replace(regimes=("fixed",), full_fixed=80)
+WIDE = SignalSettings().replace(
+    regimes=("root",), shared=GRID, local=GRID, full=GRID, full_work=1e12
+)
+FIXED = WIDE.replace(regimes=("fixed",))
 
 
 def log(k, d):

@@ -70,7 +70,7 @@ def common_sizes(s: SignalSettings) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The patches and the dimensions that all three grids have.
 
     >>> common_sizes(SignalSettings())
-    ((3, 6, 12), (6, 12))
+    ((6, 12), (12,))
     """
     grids = (s.shared, s.local, s.full)
     patches = set.intersection(*(set(grid.patches) for grid in grids))
@@ -78,16 +78,16 @@ def common_sizes(s: SignalSettings) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(sorted(patches)), tuple(sorted(dimensions))
 
 
-def headline_figures(
-    s: SignalSettings, searches: Searches, regimes: tuple[str, ...] = ("root", "fixed")
-) -> tuple[Figure, ...]:
-    """m* against k and against d: three networks with their bounds and floors in one picture."""
+def headline_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
+    """m* against k and against d: three networks with their bounds and floors in one picture, for
+    the first regime and for fixed noise.
+    """
     patches, dimensions = common_sizes(s)
     if not patches or not dimensions:
         return ()
     descent = thresholds_of(s, searches)
     figures = []
-    for regime in (regime for regime in regimes if regime in s.regimes):
+    for regime in dict.fromkeys((s.regimes[0], *(r for r in s.regimes if REGIMES[r] is None))):
         for axis, letter, fixed in (
             ("patches", "k", middle(dimensions)),
             ("dimension", "d", middle(patches)),

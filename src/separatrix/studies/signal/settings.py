@@ -12,13 +12,16 @@ NETWORKS = ("CNN", "LCN", "FCN")
 # The noise of a regime is c/√k; None stands for the same noise at every k.
 REGIMES: dict[str, float | None] = {"root": 1.0, "root-0.7": 0.7, "root-0.5": 0.5, "fixed": None}
 TARGETS = ("alignment", "risk")
+# Where searches begin, as multiples of the floor: descent's efficiency in earlier runs. The start
+# decides how soon a search ends, not what it finds.
+BEGIN = {"CNN": 3.5, "LCN": 5.0, "FCN": 7.0}
 
 
 class Grid(Settings, of="signal.grid"):
     """A factorial grid of cells: every number of patches with every dimension."""
 
-    patches: tuple[int, ...] = setting(default=(3, 6, 12), low=1)
-    dimensions: tuple[int, ...] = setting(default=(6, 12, 24), low=1)
+    patches: tuple[int, ...] = setting(default=(6, 12, 24), low=1)
+    dimensions: tuple[int, ...] = setting(default=(6, 12, 64), low=1)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The (patches, dimension) of every cell."""
@@ -29,15 +32,21 @@ class Search(Settings, of="signal.search"):
     """When a search for a threshold ends.
 
     It ends when the interval of the threshold's logarithm is no wider than `width`, or after
-    `trials`. Searches at neighbouring recipes and for the second target end after `few` trials.
+    `trials`: the CNN's cost little and scatter much (`shared_trials`), the FCN's cost more and
+    scatter less (`full_trials`). Searches at neighbouring recipes and for the second target end
+    after `few` trials. A search begins with `ahead` sizes a factor of two apart, `first` trials each.
     """
 
-    width: float = setting(default=0.35, low=0.02)
+    width: float = setting(default=0.2, low=0.02)
+    shared_trials: int = setting(default=96, low=8)
     trials: int = setting(default=48, low=8)
+    full_trials: int = setting(default=40, low=8)
     few: int = setting(default=24, low=8)
+    first: int = setting(default=4, low=1)
+    ahead: int = setting(default=1, low=1)
     largest: int = setting(default=16384, low=16)
     ratio: float = setting(default=1.25, low=1.05, high=2)
-    round: int = setting(default=240, low=1)
+    round: int = setting(default=400, low=1)
 
 
 class Tuning(Settings, of="signal.tune"):
@@ -51,7 +60,7 @@ class Tuning(Settings, of="signal.tune"):
 
     step: float = setting(default=2.0, low=1.1)
     bias: float = setting(default=0.0, low=0, high=0.4)
-    seeds: int = setting(default=8, low=1)
+    seeds: int = setting(default=6, low=1)
     full_seeds: int = setting(default=3, low=1)
     moves: int = setting(default=1, low=0)
 
@@ -59,9 +68,12 @@ class Tuning(Settings, of="signal.tune"):
 class SignalSettings(Settings, of="signal"):
     """The grids, the regimes, the targets, the searches and the tuning.
 
-    `shared`, `local` and `full` are the grids of CNN, LCN and FCN. In the regime of fixed noise the
-    FCN is measured up to `full_fixed` patches. `alignment` is the patch alignment of the first
-    target and `margin` the distance to the network that knows the signal of the second one.
+    `shared`, `local` and `full` are the grids of CNN, LCN and FCN. The FCN is measured where a step
+    at the size at which its search begins takes at most `full_work` multiply-adds. `alignment` is
+    the patch alignment of the first target and `margin` the distance to the network that knows the
+    signal of the second one. The regimes of `thorough` also have the second target and, with
+    `neighbours`, thresholds at the neighbouring recipes. `two_steps` measures the two-step
+    algorithms.
 
     >>> len(SignalSettings().cells("root", "CNN"))
     9
@@ -69,10 +81,11 @@ class SignalSettings(Settings, of="signal"):
 
     regimes: tuple[str, ...] = setting(default=("root",), among=REGIMES)
     targets: tuple[str, ...] = setting(default=("alignment",), among=TARGETS)
-    shared: Grid = Grid()
+    thorough: tuple[str, ...] = setting(default=("root", "fixed"), among=REGIMES)
+    shared: Grid = Grid(dimensions=(12, 64, 256))
     local: Grid = Grid()
-    full: Grid = Grid(dimensions=(6, 12))
-    full_fixed: int = setting(default=12, low=1)
+    full: Grid = Grid(patches=(6, 12), dimensions=(6, 12))
+    full_work: float = setting(default=4.5e8, low=1)
     noise: float = setting(default=0.3, low=0, open_low=True)
     alignment: float = setting(default=0.8, low=0, open_low=True)
     bias: float = setting(default=0.5, low=0)
@@ -82,6 +95,7 @@ class SignalSettings(Settings, of="signal"):
     search: Search = Search()
     tune: Tuning = Tuning()
     neighbours: bool = False
+    two_steps: bool = False
     estimator_trials: int = setting(default=24, low=8)
     seed: int = 0
 
@@ -103,8 +117,8 @@ class SignalSettings(Settings, of="signal"):
                 self.margin,
             )
         for regime in self.regimes if "risk" in self.targets else ():
-            for network in NETWORKS:
-                for patches, _ in self.cells(regime, network):
+            for grid in (self.shared, self.local, self.full):
+                for patches in grid.patches:
                     self._check_target(patches, self.sigma(regime, patches))
 
     def _check_target(self, patches: int, sigma: float) -> None:
@@ -118,8 +132,13 @@ class SignalSettings(Settings, of="signal"):
     def cells(self, regime: str, network: str) -> list[tuple[int, int]]:
         """The (patches, dimension) at which a network's threshold is measured."""
         grid = {"CNN": self.shared, "LCN": self.local, "FCN": self.full}[network]
-        most = self.full_fixed if (regime, network) == ("fixed", "FCN") else math.inf
-        return [(k, d) for k, d in grid.pairs() if k <= most]
+        if network != "FCN":
+            return grid.pairs()
+        return [
+            (k, d)
+            for k, d in grid.pairs()
+            if k * k * d * self.start(network, regime, k, d) <= self.full_work
+        ]
 
     def sigma(self, regime: str, patches: int) -> float:
         """The noise of a regime.
@@ -143,6 +162,15 @@ class SignalSettings(Settings, of="signal"):
         sigma = self.sigma(regime, patches)
         return _floor(network, patches, dimension, sigma, self.alignment)
 
+    def start(self, network: str, regime: str, patches: int, dimension: int) -> int:
+        """Where a search begins, and the size at which recipes are compared.
+
+        >>> SignalSettings().start("FCN", "root", 6, 6)
+        476
+        """
+        wanted = math.ceil(BEGIN[network] * self.floor(network, regime, patches, dimension))
+        return int(min(max(wanted, 4), self.search.largest))
+
 
 # One object for equal tasks: a plan looks at each object once.
 @functools.lru_cache(maxsize=4096)
@@ -156,41 +184,46 @@ def _floor(network: str, patches: int, dimension: int, noise: float, alignment: 
 
 
 # Powers of two: cells of the same shape d/k lie on lines along which both sizes grow, all three
-# networks have cells in common, and a GPU's programs are padded least.
-LOCAL_GRID = {"patches": (8, 16, 32, 64), "dimensions": (8, 16, 32, 64)}
+# networks have cells in common, and a GPU's programs are padded least. The CNN needs large
+# dimensions, since it needs few samples; so does the LCN beside it.
 SCALES = at_scales(
     SignalSettings(),
     laptop={
         "regimes": ("root", "fixed"),
         "targets": TARGETS,
-        "shared": {"patches": (6, 12, 24), "dimensions": (6, 12, 24, 48)},
+        "shared": {"patches": (6, 12, 24), "dimensions": (6, 12, 24, 48, 192)},
         "local": {"patches": (6, 12, 24), "dimensions": (6, 12, 24)},
         "full": {"patches": (6, 12), "dimensions": (6, 12, 24)},
-        "steps": 200,
+        "steps": 150,
         "test": 2048,
-        "search": {"width": 0.35, "trials": 60, "round": 600},
+        "search": {"shared_trials": 128, "trials": 64, "round": 600},
         "tune": {"seeds": 16, "full_seeds": 4, "moves": 4},
+        "two_steps": True,
         "estimator_trials": 40,
     },
     full={
         "regimes": tuple(REGIMES),
         "targets": TARGETS,
-        "shared": LOCAL_GRID | {"dimensions": (8, 16, 32, 64, 256)},
-        "local": LOCAL_GRID,
-        "full": {"patches": (8, 12, 16, 24, 32, 40), "dimensions": (8, 12, 16, 24, 32)},
-        "full_fixed": 24,
-        "steps": 200,
+        "shared": {"patches": (8, 16, 32, 64), "dimensions": (8, 16, 32, 64, 256)},
+        "local": {"patches": (8, 16, 32, 64), "dimensions": (8, 16, 32, 64, 256)},
+        "full": {"patches": (8, 16, 32, 40), "dimensions": (8, 16, 32)},
+        "steps": 150,
         "test": 2048,
         "search": {
             "width": 0.16,
-            "trials": 160,
-            "few": 32,
+            "shared_trials": 120,
+            "trials": 100,
+            "full_trials": 64,
+            "few": 24,
+            "first": 6,
+            "ahead": 3,
             "largest": 131072,
             "ratio": 1.2,
-            "round": 12000,
+            "round": 24000,
         },
-        "tune": {"bias": 0.15, "seeds": 32, "full_seeds": 8, "moves": 6},
+        "tune": {"bias": 0.15, "seeds": 16, "full_seeds": 4, "moves": 5},
         "neighbours": True,
+        "two_steps": True,
         "estimator_trials": 48,
     },
 )

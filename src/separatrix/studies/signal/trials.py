@@ -37,9 +37,6 @@ from separatrix.theory.signal import (
 )
 
 PROBES = ("risk", "patch_alignment", "train_risk")
-# Where searches begin, as multiples of the floor; descent's efficiency in earlier runs. The start
-# decides how soon a search ends, not what it finds.
-BEGIN = {"CNN": 3.5, "LCN": 5.0, "FCN": 7.0}
 TWO_STEPS = ("two steps as noted", "average, then LSA step")
 
 
@@ -179,7 +176,7 @@ def signal_cells(s: SignalSettings) -> list[SignalCell]:
     """Every cell of the study.
 
     >>> len(signal_cells(SignalSettings()))
-    24
+    22
     """
     return [
         SignalCell(regime, network, *pair)
@@ -208,13 +205,8 @@ def cell_trial(
 
 
 def start_size(s: SignalSettings, cell: SignalCell) -> int:
-    """Where the search of a cell begins, and the size at which its recipes are compared.
-
-    >>> start_size(SignalSettings(), SignalCell("root", "FCN", 6, 6))
-    476
-    """
-    floor = s.floor(cell.network, cell.regime, cell.patches, cell.dimension)
-    return int(min(max(math.ceil(BEGIN[cell.network] * floor), 4), s.search.largest))
+    """Where the search of a cell begins, and the size at which its recipes are compared."""
+    return s.start(cell.network, cell.regime, cell.patches, cell.dimension)
 
 
 def recipe_neighbours(s: SignalSettings, recipe: SignalRecipe) -> list[SignalRecipe]:
@@ -285,12 +277,18 @@ def search_plan(s: SignalSettings, cell: SignalCell, few: bool = False) -> Searc
     >>> search_plan(SignalSettings(), SignalCell("root", "FCN", 6, 6)).start
     476.0
     """
+    many = {"CNN": s.search.shared_trials, "FCN": s.search.full_trials}
+    trials = many.get(cell.network, s.search.trials)
+    # A search that climbs several sizes at once begins below where it is expected to end.
+    start = start_size(s, cell) / 2 ** ((s.search.ahead - 1) // 2)
     return SearchPlan(
         minimum=2,
         maximum=s.search.largest,
         width=2 * s.search.width if few else s.search.width,
-        max_trials=s.search.few if few else s.search.trials,
-        start=float(start_size(s, cell)),
+        max_trials=s.search.few if few else trials,
+        start=max(start, 2.0),
+        repetitions=s.search.first,
+        lookahead=s.search.ahead,
         ratio=s.search.ratio,
     )
 
@@ -302,16 +300,17 @@ def descent_queries(
 
     >>> s = SignalSettings()
     >>> len(descent_queries(s, {cell: Choice(SignalRecipe(), {}) for cell in signal_cells(s)}))
-    24
+    22
     """
     out: dict[SearchKey, Query] = {}
     for cell, choice in tuned.items():
         recipes = {"descent": choice.option}
-        if s.neighbours:
+        if s.neighbours and cell.regime in s.thorough:
             slower, faster = recipe_neighbours(s, choice.option)[:2]
             recipes |= {"slower": slower, "faster": faster}
         for learner, recipe in recipes.items():
-            for target in s.targets if learner == "descent" else ("alignment",):
+            both = learner == "descent" and cell.regime in s.thorough
+            for target in s.targets if both else ("alignment",):
                 few = learner != "descent" or target != "alignment"
                 out[SearchKey(cell, learner, target)] = Query(
                     functools.partial(cell_trial, s, cell, recipe),
@@ -325,11 +324,11 @@ def descent_queries(
 def two_step_queries(s: SignalSettings) -> dict[SearchKey, Query]:
     """The searches of the two-step algorithms for the CNN in every cell.
 
-    >>> len(two_step_queries(SignalSettings()))
+    >>> len(two_step_queries(SignalSettings(two_steps=True)))
     18
     """
     out: dict[SearchKey, Query] = {}
-    for cell in signal_cells(s):
+    for cell in signal_cells(s) if s.two_steps else ():
         if cell.network != "CNN":
             continue
         task = s.task(cell.regime, cell.patches, cell.dimension)

@@ -1,8 +1,9 @@
-"""The estimators that need data, many training sets at a time, as compiled programs.
+"""The estimators that need data, for many training sets at a time.
 
-`estimators` has the same algorithms for one training set in NumPy, as a reference. Here expectation-
-maximisation and the LSA step run on the device, one program per *frame*: sizes are rounded up and
-the surplus is masked, so that many cells share a program.
+`estimators` has the algorithms for one training set in NumPy, and on a CPU they run there: few
+training sets cost less than a compiler. On a GPU expectation-maximisation and the LSA step are
+compiled, one program per *frame*: sizes are rounded up and the surplus is masked, so that many cells
+share a program. The two draw different training sets of the same distribution.
 
 Labels and the signal's direction are not drawn. Every estimator multiplies rows by their labels
 first, which gives the signal plus noise, and is equivariant under rotations, so that the first
@@ -20,17 +21,20 @@ from jaxtyping import Array, Bool, Float, Key
 
 from separatrix.errors import check_choice, check_integer, check_number
 from separatrix.streams import draw, named, normal, numbered, root_key, root_words, uniform
-from separatrix.theory.signal.estimators import NETWORKS, ROUNDS, SUBSPACE_ROUNDS
+from separatrix.theory.signal.estimators import (
+    NETWORKS,
+    ROUNDS,
+    SUBSPACE_ROUNDS,
+    estimator_alignment,
+)
 
 DEVICE_ESTIMATORS = ("em", "lsa")
 STILL = 1e-4  # the change of a coordinate below which expectation-maximisation has converged
-# Frames: sample sizes 128, 512, 2048, ..., and other sizes by factors of two. A GPU pads small sizes
-# almost for free. A CPU does not, and its full networks get sample sizes a factor of two apart.
+# Frames: sample sizes 128, 512, 2048, ..., and other sizes 16, 32, 64, ...
 FIRST_ROWS, ROWS_RATIO = 128, 4
-FIRST_SIZE = {"cpu": 4, "gpu": 16}
-# Numbers of one batch's rows: enough to fill a large GPU, and a tenth of a CPU's memory at most.
-BATCH_NUMBERS = {"cpu": 2**20, "gpu": 2**28}
-MOST_AT_ONCE = {"cpu": 16, "gpu": 64}  # training sets
+FIRST_SIZE, SIZE_RATIO = 16, 2
+BATCH_NUMBERS = 2**28  # of one batch's rows: 1 GB, enough to fill a large GPU
+MOST_AT_ONCE = 64  # training sets
 
 
 class TrainingSet(NamedTuple):
@@ -68,23 +72,26 @@ def estimator_frame(one: TrainingSet) -> EstimatorFrame:
     """The frame of the program that serves a training set.
 
     >>> estimator_frame(TrainingSet("em", "FCN", 6, 5, 0.3, 200, seed=0))
-    EstimatorFrame(full=True, rows=256, patches=8, dimension=32)
+    EstimatorFrame(full=True, rows=512, patches=16, dimension=32)
     """
-    full, kind = one.network == "FCN", _kind()
+    full = one.network == "FCN"
     return EstimatorFrame(
         full,
-        _up(one.samples, FIRST_ROWS, 2 if full and kind == "cpu" else ROWS_RATIO),
-        _up(one.patches, FIRST_SIZE[kind], 2),
-        _up(one.dimension * (one.patches if full else 1), FIRST_SIZE[kind], 2),
+        _up(one.samples, FIRST_ROWS, ROWS_RATIO),
+        _up(one.patches, FIRST_SIZE, SIZE_RATIO),
+        _up(one.dimension * (one.patches if full else 1), FIRST_SIZE, SIZE_RATIO),
     )
 
 
-def batched_alignments(sets: Sequence[TrainingSet], bias: float = 0.5) -> np.ndarray:
+def batched_alignments(
+    sets: Sequence[TrainingSet], bias: float = 0.5, compiled: bool | None = None
+) -> np.ndarray:
     """The patch alignment of an estimate from each of many training sets.
 
     Args:
         sets: the training sets; those with one frame run together.
         bias: of the LSA step.
+        compiled: whether programs of the device do it; by default on everything but a CPU.
 
     Returns:
         For every training set the mean over patches of the cosine between the estimate and the
@@ -99,6 +106,8 @@ def batched_alignments(sets: Sequence[TrainingSet], bias: float = 0.5) -> np.nda
     """
     for one in dict.fromkeys(one._replace(seed=0) for one in sets):
         check_set(one)
+    if not (jax.default_backend() != "cpu" if compiled is None else compiled):
+        return np.array([estimator_alignment(*one, bias=bias).mean() for one in sets])
     out = np.zeros(len(sets))
     for _, places in batches_of(sets):
         frame = estimator_frame(sets[places[0]])
@@ -124,9 +133,8 @@ def batches_of(sets: Sequence[TrainingSet]) -> Iterable[tuple[EstimatorFrame, li
 
 def batch_size(frame: EstimatorFrame) -> int:
     """How many training sets of a frame run at once: a power of two."""
-    kind = _kind()
     numbers = frame.rows * frame.dimension * (1 if frame.full else frame.patches)
-    most = max(1, min(MOST_AT_ONCE[kind], BATCH_NUMBERS[kind] // numbers))
+    most = max(1, min(MOST_AT_ONCE, BATCH_NUMBERS // numbers))
     return 1 << (most.bit_length() - 1)
 
 
@@ -178,9 +186,6 @@ def _program(frame: EstimatorFrame) -> Any:
         with jax.default_matmul_precision("float32"):
             return one(frame, case)
 
-    # A CPU's batched products are slow loops: there one training set follows another.
-    if _kind() == "cpu":
-        return jax.jit(functools.partial(jax.lax.map, aligned))
     return jax.jit(jax.vmap(aligned))
 
 
@@ -311,10 +316,6 @@ def _softmax(logits: Array, used: Bool[Array, "..."], axis: int) -> Array:
 def _unit(vectors: Float[Array, "rows size"]) -> Float[Array, "rows size"]:
     square = (vectors**2).sum(1, keepdims=True)
     return vectors * jnp.where(square > 0, jax.lax.rsqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-
-
-def _kind() -> str:
-    return "cpu" if jax.default_backend() == "cpu" else "gpu"
 
 
 def _up(size: int, first: int, ratio: int) -> int:
