@@ -89,6 +89,14 @@ def test_what_pillow_logs_is_not_printed(pictures, capfd, monkeypatch):
     assert capfd.readouterr().err == ""
 
 
+def test_a_picture_is_not_decoded_beyond_the_memory_limit(pictures, monkeypatch):
+    monkeypatch.setenv("SEPARATRIX_MAX_BYTES", str(8 * 8 * 6))
+    assert read_images(str(pictures), 2)[0].shape == (3, 2, 2, 3)
+    monkeypatch.setenv("SEPARATRIX_MAX_BYTES", str(8 * 8 * 6 - 1))
+    with pytest.raises(SeparatrixError, match=r"0.png would take 384 bytes in memory"):
+        read_images(str(pictures), 2)
+
+
 def test_images_keep_to_the_memory_limit(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", x=np.zeros((10, 100, 100), np.uint8))
     np.save(tmp_path / "a.npy", np.zeros((10, 100, 100), np.uint8))

@@ -7,12 +7,12 @@ from jaxtyping import Float
 
 from separatrix.data.readers.arrays import read_npy, read_stacks
 from separatrix.data.readers.limits import byte_limit, check_size, decoding
+from separatrix.data.readers.pictures import decoded_bytes
 from separatrix.errors import SeparatrixError
 from separatrix.files import is_regular
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")  # others would call programs
-MOST_PIXELS = 1 << 26  # of one picture: more is a mistake or an attack
 MOST_FILES = 2048  # pictures that are read from a folder
 
 
@@ -97,8 +97,7 @@ def _picture(file: Path, size: int) -> Float[np.ndarray, "size size 3"]:
     from PIL import Image
 
     with decoding(file, "a picture"), Image.open(file, formats=FORMATS) as picture:
-        if picture.size[0] * picture.size[1] > MOST_PIXELS:
-            raise ValueError(f"it says that it has {picture.size[0]} × {picture.size[1]} pixels")
+        check_size(file, decoded_bytes(picture), byte_limit())
         side = min(picture.size)
         left, top = ((full - side) // 2 for full in picture.size)
         square = picture.convert("RGB").crop((left, top, left + side, top + side))

@@ -46,7 +46,8 @@ def test_a_parquet_file_of_long_equal_texts_is_not_unpacked(tmp_path):
         pa.array(np.arange(rows) % 2, pa.int32()), ["a" * 40_000, "b" * 40_000]
     )
     table = pa.table({"x": np.arange(rows) % 7, "z": np.arange(rows) % 5, "label": words})
-    pq.write_table(table, tmp_path / "bomb.parquet")
+    # Without the schema, pyarrow does not know that it should leave the words encoded.
+    pq.write_table(table, tmp_path / "bomb.parquet", store_schema=False)
     assert (tmp_path / "bomb.parquet").stat().st_size < 10**6  # and 800 MB unpacked
     used, said = peak(tmp_path / "bomb.parquet")
     assert used < LIMIT
@@ -140,6 +141,14 @@ def test_links_out_of_a_picture_folder_are_left_out_and_noted(pictures):
     data = read_labelled(pictures)
     assert len(data) == 31  # the link within the folder is followed
     assert "links-left-out" in codes(data)
+
+
+def test_a_picture_is_not_decoded_beyond_the_memory_limit(pictures):
+    from PIL import Image
+
+    Image.new("L", (6000, 6000)).save(pictures / "cat" / "0.png")  # 35 kB
+    with pytest.raises(SeparatrixError, match=r"0.png would take 288000000 bytes in memory"):
+        read_labelled(pictures, max_bytes=LIMIT)
 
 
 def test_rotation_and_transparency_are_noted(pictures):

@@ -100,7 +100,7 @@ def read_pictures(folder: Path, limit: int) -> RawData:
             f"{printable(folder)} holds neither arrays (x.npy and y.npy, idx files) nor "
             "subfolders, one a class, with PNG or JPEG pictures"
         )
-    about = [_header(file) for _, file in files]
+    about = [_header(file, limit) for _, file in files]
     width, height = min(size[0] for size, _ in about), min(size[1] for size, _ in about)
     colour = any(mode.split(" ")[0] not in GREY for _, mode in about)
     check_size(folder, len(files) * height * width * (3 if colour else 1), limit)
@@ -168,9 +168,21 @@ def _open(file: Path) -> Any:
     return picture
 
 
-def _header(file: Path) -> tuple[tuple[int, int], str]:
+def decoded_bytes(picture: Any) -> int:
+    """The memory that a picture takes while it is decoded and converted to colours.
+
+    >>> from PIL import Image
+    >>> decoded_bytes(Image.new("L", (10, 10)))
+    800
+    """
+    # Pillow has four bytes per pixel for all but grey pictures, here before and after.
+    return 8 * picture.size[0] * picture.size[1]
+
+
+def _header(file: Path, limit: int) -> tuple[tuple[int, int], str]:
     with decoding(file, "a PNG or JPEG picture"), _open(file) as picture:
         mode = picture.mode
+        check_size(file, decoded_bytes(picture), limit)
         if "transparency" in picture.info:
             mode += CLEAR
         if picture.getexif().get(ORIENTATION, 1) not in (0, 1):

@@ -307,7 +307,8 @@ def _settle_parts(
     effort = None
     if open_parts and len(efforts) == wanted:
         effort = max(efforts)
-        words.append(f"about {effort:.2g} times as many trials for {listed(open_parts)}")
+        where = listed([name for name in open_parts if name])  # a single part may have no name
+        words.append(f"about {effort:.2g} times as many trials{where and f' for {where}'}")
     elif open_parts:
         words.append(
             f"more trials for {listed(open_parts)}, as far as their estimates lie on a side"
