@@ -55,6 +55,7 @@ def error_figures(s: LazySettings, errors: Errors) -> tuple[Figure, ...]:
                 tuple(series),
                 f"Means over {s.seeds} seeds with 95 % intervals. A kernel is what the network "
                 "computes when it is infinitely wide and its features do not change.",
+                headline=task == TASKS[0],
             )
         )
     return tuple(out)

@@ -73,6 +73,7 @@ def boundary_figure(s: PatternWidthSettings, results: Results) -> Figure:
         tuple(series),
         "The width at which half of the seeds leave chance, with 95 % intervals. A bound is drawn "
         "where all widths or none do. The line has Theorem 12's growth and an arbitrary height.",
+        headline=True,
     )
 
 

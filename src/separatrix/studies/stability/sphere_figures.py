@@ -5,21 +5,56 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.inference import Interval, mean_interval
+from separatrix.inference import Interval
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.stability.settings import StabilitySettings
-from separatrix.studies.stability.sphere_verdicts import gap_cells, judged, onset_law, onsets
+from separatrix.studies.stability.sphere_verdicts import (
+    LogRatio,
+    gap_cells,
+    judged,
+    onset_law,
+    onsets,
+)
 from separatrix.studies.stability.trials import Rows, StabilityCell, finished
 
+Numbers = dict[int, list[float]]  # of the judged runs, by n
 
-def _line(s: StabilitySettings, rows: Rows, label: str, name: str, cells: Any) -> Series | None:
-    """A number of the judged runs against n."""
-    points = []
-    for n, cell in cells.items():
-        numbers = [row[name] for row in judged(s, rows.get(cell, []))]
-        points.append((n, mean_interval(numbers) if numbers else None))
-    known = any(point is not None for _, point in points)
-    return Series.of(label, points) if known else None
+
+def _series(lines: dict[str, Numbers]) -> list[Series]:
+    """Geometric means against n, one line per label; as in the verdicts, a cell's error is the
+    larger of its own and of the spread that all cells of a figure share.
+
+    >>> (line,) = _series({"full": {64: [1.0, 4.0], 256: [2.0, 2.0]}})
+    >>> [round(y, 3) for y in line.y]
+    [2.0, 2.0]
+    """
+    logs = {
+        (label, n): np.log(numbers)
+        for label, points in lines.items()
+        for n, numbers in points.items()
+        if numbers and min(numbers) > 0
+    }
+    freedom = sum(len(values) - 1 for values in logs.values())
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in logs.values())
+    shared = squares / max(freedom, 1)
+    out = []
+    for label, points in lines.items():
+        ends = []
+        for n in points:
+            interval = None
+            if (values := logs.get((label, n))) is not None and freedom:
+                own = float(values.var(ddof=1)) if len(values) > 1 else 0.0
+                error = math.sqrt(max(own, shared) / len(values))
+                interval = LogRatio(float(values.mean()), error, freedom).interval(0.95)
+            ends.append((n, interval))
+        if any(interval is not None for _, interval in ends):
+            out.append(Series.of(label, ends))
+    return out
+
+
+def _numbers(s: StabilitySettings, rows: Rows, name: str, cells: Any) -> Numbers:
+    """A number of the judged runs by n."""
+    return {n: [row[name] for row in judged(s, rows.get(cell, []))] for n, cell in cells.items()}
 
 
 def _lines(s: StabilitySettings, rows: Rows, d: int, name: str) -> list[Series]:
@@ -30,20 +65,20 @@ def _lines(s: StabilitySettings, rows: Rows, d: int, name: str) -> list[Series]:
     kinds += [(f"unshared, m = {m}", "LCN", m, "") for m in part.unshared]
     if name == "regression.gap":
         kinds += [(f"shared, m = {m}, unit norm", "CNN", m, "unit") for m in part.unit_norm]
-    lines = [
-        _line(
-            s,
-            rows,
-            label,
-            name,
-            {
-                n: StabilityCell("sphere", net, d, n, m, variant)
-                for n in part.samples_of(d, full=net == "FCN")
-            },
-        )
-        for label, net, m, variant in kinds
-    ]
-    return [line for line in lines if line is not None]
+    return _series(
+        {
+            label: _numbers(
+                s,
+                rows,
+                name,
+                {
+                    n: StabilityCell("sphere", net, d, n, m, variant)
+                    for n in part.samples_of(d, full=net == "FCN")
+                },
+            )
+            for label, net, m, variant in kinds
+        }
+    )
 
 
 def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
@@ -56,7 +91,7 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     out = []
     note = (
         f"Runs that ended within {100 * s.edge_distance:g} % of the edge 2/η = {s.edge:g}, "
-        f"K = {s.sphere.width}, {s.sphere.steps} steps; means over seeds with 95 % intervals."
+        f"K = {s.sphere.width}, {s.sphere.steps} steps; geometric means over seeds with 95 % intervals."
     )
     for d in s.sphere.dimensions:
         gaps = _lines(s, rows, d, "regression.gap")
@@ -91,7 +126,7 @@ def _headline_dimension(s: StabilitySettings) -> int:
 
 
 def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
-    d, out = min(s.sphere.dimensions), []
+    d, lines = min(s.sphere.dimensions), {}
     for label, net, m in (
         ("full", "FCN", 0),
         *((f"shared, m = {m}", "CNN", m) for m in s.sphere.patches_of(d)),
@@ -100,9 +135,8 @@ def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
             cells = {
                 n: StabilityCell("sphere", net, d, n, m, variant) for n in s.sphere.long_samples
             }
-            line = _line(s, rows, f"{label}{words}", "regression.gap", cells)
-            if line is not None:
-                out.append(line)
+            lines[f"{label}{words}"] = _numbers(s, rows, "regression.gap", cells)
+    out = _series(lines)
     if not s.sphere.long_steps or not out:
         return ()
     title = f"Generalization gap after {s.sphere.steps} and {s.sphere.long_steps} steps, d = {d}"
