@@ -127,8 +127,9 @@ def claims(paper: str) -> str:
                 f"## Study `{study.name}`",
                 f"{plain(study.title)}{stop} {plain(study.summary)}.",
                 _provenance(study.name),
-                "\n".join(["| claim | verdict | measured |", "|---|---|---|", *rows]),
             ]
+            if any(claim.id in findings for claim in own):
+                out.append("\n".join(["| claim | verdict | measured |", "|---|---|---|", *rows]))
             out += [text for claim in own for text in _detail(claim, findings.get(claim.id, []))]
     return "\n\n".join([*out, *_earlier_epochs(paper)])
 
@@ -204,6 +205,8 @@ def _detail(claim: Any, findings: list[dict[str, Any]]) -> list[str]:
         f"> {plain(claim.statement)}",
         f"*Where:* {plain(claim.citation)}. *Conditions:* {plain(claim.conditions)}.",
     ]
+    if claim.kind is not None:
+        out.append(f"*Rule:* {plain(claim.kind.name)}; {plain(claim.kind.formula())}.")
     if not findings:
         return [*out, f"*Measured:* {NOT_YET}."]
     for finding in findings:
