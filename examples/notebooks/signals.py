@@ -32,9 +32,11 @@ from separatrix.plots import new_axes
 task = sx.SignalTask(patches=6, dimension=DIMENSION, noise=NOISE)
 sample = task.sample(jax.random.key(0), 12)
 axes = new_axes()
-axes.imshow(np.asarray(sample.x).reshape(12, -1), cmap="RdBu", vmin=-1.5, vmax=1.5)
+picture = np.asarray(sample.x).reshape(12, -1)
+axes.imshow(picture, cmap="RdBu", vmin=-1.5, vmax=1.5, aspect="auto")
 axes.set(xlabel="coordinate: 6 patches of 8 numbers", ylabel="input")
-axes.set_xticks(np.arange(0, 49, 8) - 0.5)
+axes.set_xticks(np.arange(0, 49, 8) - 0.5, range(0, 49, 8))
+axes.grid(axis="x", color="black")
 axes
 
 # %% [markdown]

@@ -58,6 +58,9 @@ def test_the_accessibility_checker_finds_nothing_serious(visit, scheme):
 def test_nothing_sticks_out_on_a_phone(visit, width):
     tab = visit(viewport={"width": width, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    # Letters have the size that the style gives them: the drawing is not shrunk.
+    scale = tab.evaluate("document.querySelector('#chart svg').getScreenCTM().a")
+    assert scale >= 0.95
 
 
 def test_on_paper_there_are_no_controls(visit):

@@ -15,7 +15,7 @@ def diagnose(
         str,
         typer.Argument(
             help="A file (.npz, .npy, .csv, .parquet, idx), a folder of images, or a name such as "
-            "mnist. [default: digits]"
+            "mnist."
         ),
     ] = "digits",
     label: Annotated[

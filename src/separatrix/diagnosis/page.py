@@ -172,10 +172,7 @@ def fragment(found: Diagnosis) -> str:
         ((name, dict(curve)) for name, curve in found.scores.items() if "," not in name),
         key=lambda pair: -pair[1][max(pair[1])].estimate,
     )
-    rows = [
-        [MODEL_WORDS[name].removeprefix("a "), *(score(curve.get(n)) for n in labels)]
-        for name, curve in ranked
-    ]
+    rows = [[_named(name), *(score(curve.get(n)) for n in labels)] for name, curve in ranked]
     rows.append(["best constant answer", *(f"{100 * found.about['constant']:.1f}" for _ in labels)])
     return render(
         "diagnosis_body.html.jinja",
@@ -199,6 +196,12 @@ def view_of(figure: Figure) -> dict[str, Any]:
     legend = [(entry.label, Markup(entry.swatch)) for entry in entries_of(figure)]
     svg = Markup(draw(figure, f"{figure.name}-"))
     return {"title": figure.title, "svg": svg, "legend": legend, "caption": figure.caption}
+
+
+def _named(model: str) -> str:
+    """A model in words, with the name that figures have for it."""
+    words = MODEL_WORDS[model].removeprefix("a ")
+    return f"{words} ({model})" if model in NETWORKS else words
 
 
 def score(interval: Interval | None) -> str:

@@ -104,7 +104,8 @@ class Diagnosis:
         }
         ranked = sorted(shown, key=lambda model: -shown[model][-1][1].estimate)
         scores = ", ".join(f"{model} {percent(shown[model][-1][1].estimate)}" for model in ranked)
-        out.append(f"{self.metric} at {top} labels: {scores}")
+        if scores:
+            out.append(f"{self.metric} at {top} labels: {scores}")
         for model, words in list(self.labels_needed.items())[:1]:
             out.append(
                 f"labels for {percent(self.about['target'])}: {model} {words}, "
