@@ -3,7 +3,8 @@
 A measured number comes from kept evidence or a kept benchmark, through a generated part or
 `{{ EPOCH/STUDY: CLAIM: NAME }}` (`make_pages.py`). What a page may type are definitions: levels,
 margins, defaults, sizes of an example. Those that look measured are listed, with the words around
-them, in `definitions.txt`. Code, formulas and quoted output are not looked at.
+them, in `definitions.txt`. Code, formulas, quoted output and what a command writes between
+`<!-- NAME -->` and `<!-- /NAME -->` are not looked at.
 """
 
 import re
@@ -14,7 +15,7 @@ DOCS = Path(__file__).resolve().parent
 # History, records of decisions, and pages that a program writes as a whole.
 NOT_REFERENCE = ("notebook/", "decisions/", "api/", "chaos.md", "scale.md")
 HIDDEN = re.compile(
-    r"^```.*?^```|^<!--.*?-->$|\{\{.*?\}\}|(?<=\n\n)(?:(?:    |\t)[^\n]*\n?)+|\$\$.*?\$\$|\$[^$\n]+\$"
+    r"^<!-- (?P<part>\w+) -->$.*?^<!-- /(?P=part) -->$|^```.*?^```|^<!--.*?-->$|\{\{.*?\}\}|(?<=\n\n)(?:(?:    |\t)[^\n]*\n?)+|\$\$.*?\$\$|\$[^$\n]+\$"
     r"|`[^`\n]+`|\]\([^)\s]*\)|<[^>\n]+>",
     re.DOTALL | re.MULTILINE,
 )

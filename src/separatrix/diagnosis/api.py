@@ -141,7 +141,7 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
     done, wanted, judged = 0, s.first, None
     while {*WINDOWED, "full"} <= set(bench.chosen) and done < wanted:
         before, first = bench.left, done
-        # A GPU takes all splits of a round at once; a CPU a few at a time, so that the splits that
+        # A GPU takes all splits of a look at once; a CPU a few at a time, so that the splits that
         # the budget allows are whole.
         step = wanted - done if bench.lab.device.batched else 2
         while done < wanted and (done == first or bench.left > 0):
@@ -151,9 +151,9 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
         judged = judge(bench)
         if done < wanted:
             break
-        # A round that does not fit into the budget would not be finished.
-        if judged.verdict in OPEN and bench.left > s.more * per_split:
-            wanted = min(wanted + s.more, s.splits)
+        # Splits that do not fit into the budget would not be finished.
+        if judged.verdict in OPEN and bench.left > 2 * per_split:
+            wanted = min(2 * wanted, s.splits)
     judged = judged or Judgement("cannot tell", "cannot tell", "cannot tell", "shared", (), "full")
     if judged.verdict == "neither pays" and bench.balanced and bench.metric == "accuracy":
         judged = dataclasses.replace(judged, verdict="cannot tell", locality="cannot tell")

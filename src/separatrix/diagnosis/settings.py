@@ -1,6 +1,7 @@
 """The choices of a diagnosis, in one place: they can be stated, hashed and changed."""
 
 import dataclasses
+import math
 
 from separatrix.errors import ParameterError, check_choice, check_integer, check_number
 
@@ -25,8 +26,8 @@ class Settings:
             is said to be below the margin.
         beats: the level at which it must beat every competitor that is blind to the arrangement
             of the input (docs/diagnose.md says how the levels were chosen).
-        first: how many splits the first look takes; `more` are added until the answer is sure, up
-            to `splits`.
+        first: how many splits the first look takes; every further look takes twice as many, up
+            to `splits`, until the answer is sure.
         steps: training steps; None takes as many as suit the number of labels.
     """
 
@@ -36,10 +37,9 @@ class Settings:
     metric: str = "auto"
     field: int | None = None
     level: float = 0.95
-    sure: float = 0.98
-    beats: float = 0.95
+    sure: float = 0.95
+    beats: float = 0.98
     first: int = 4
-    more: int = 2
     splits: int = 16
     batch: int = 64
     steps: int | None = None
@@ -51,7 +51,7 @@ class Settings:
         check_number("diagnose", "margin", self.margin, 0, 1, open_low=True)
         check_choice("diagnose", "metric", self.metric, METRICS)
         check_integer("diagnose", "seed", self.seed, 0)
-        for name in ("first", "more", "splits", "batch", "test", "check"):
+        for name in ("first", "splits", "batch", "test", "check"):
             check_integer("diagnose", name, getattr(self, name), 1)
         for name in ("field", "steps"):
             if getattr(self, name) is not None:
@@ -60,6 +60,15 @@ class Settings:
             check_number("diagnose", name, getattr(self, name), 0.5, 1)
             if getattr(self, name) == 1:
                 raise ParameterError("diagnose", name, "below 1", 1.0)
+
+    @property
+    def looks(self) -> int:
+        """How often the verdict is asked for at most.
+
+        >>> Settings(first=4, splits=16).looks, Settings(first=2, splits=2).looks
+        (3, 1)
+        """
+        return 1 + max(0, math.ceil(math.log2(self.splits / self.first)))
 
     @property
     def growth(self) -> int:

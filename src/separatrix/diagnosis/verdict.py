@@ -87,7 +87,8 @@ def beaten_by(bench: Bench) -> str:
 
 def _local(bench: Bench, arm: str, sizes: tuple[int, ...], factor: float) -> bool:
     s = bench.settings
-    sure, beats = 1 - (1 - s.sure) / (2 * factor), 1 - (1 - s.beats) / factor
+    chances = len(WINDOWED) * factor * s.looks  # of a windowed network to pay by luck
+    sure, beats = (1 - (1 - level) / chances for level in (s.sure, s.beats))
     own = bench.gain(arm, arm_name(arm, "scrambled"), sizes)
     if own is None or not own.pays(s.margin, sure):
         return False
@@ -105,7 +106,7 @@ def _fails(bench: Bench, arm: str, sizes: tuple[int, ...]) -> bool:
 def _sharing(bench: Bench, looks: list[tuple[tuple[int, ...], float]]) -> Decision:
     s, sizes = bench.settings, bench.sizes.labels
     for at, factor in looks:
-        level = 1 - (1 - s.sure) / (2 * factor)
+        level = 1 - (1 - s.sure) / (factor * s.looks)
         pair = _pair(bench, at)
         if all(gain is not None and gain.pays(s.margin, level) for gain in pair):
             return "pays"

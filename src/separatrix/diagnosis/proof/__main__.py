@@ -13,7 +13,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from separatrix.diagnosis.proof.lines import on_page, read_lines, table_of
+from separatrix.diagnosis.proof.levels import levels_table
+from separatrix.diagnosis.proof.lines import between, on_page, read_lines, table_of
 from separatrix.diagnosis.proof.reals import REALS
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF
 from separatrix.engine.execute.local import worker_environment
@@ -31,8 +32,19 @@ def main() -> None:
     parser.add_argument("--only", default="", help="truths, separated by semicolons")
     parser.add_argument("--out", type=Path, default=Path("results/diagnose-proof.jsonl"))
     parser.add_argument("--table", type=Path, help="print the table of a file and end")
-    parser.add_argument("--page", type=Path, help="with --table: put it into this page")
+    parser.add_argument("--page", type=Path, help="with --table or --levels: put it into this page")
+    parser.add_argument(
+        "--levels", type=int, nargs="?", const=500, help="simulate the levels of decision and end"
+    )
     options = parser.parse_args()
+    if options.levels:
+        table = levels_table(options.levels)
+        if options.page:
+            page = options.page.read_text(encoding="utf-8")
+            write_bytes(options.page, between(page, "levels", table))
+        else:
+            print(table)
+        return
     if options.table and options.page:
         text = options.page.read_text(encoding="utf-8")
         write_bytes(options.page, on_page(text, read_lines(options.table)))

@@ -13,7 +13,7 @@ from separatrix.diagnosis.verdict import UNSETTLED
 from separatrix.engine import Lab
 from separatrix.inference.intervals import wilson
 
-REVISION = 4  # of the method; lines of another one are not read
+REVISION = 5  # of the method; lines of another one are not read
 
 
 def one_line(name: str, seed: int, budget: float) -> dict[str, Any]:
@@ -115,20 +115,28 @@ def table_of(lines: Iterable[dict[str, Any]]) -> str:
 
 
 GRADES = ("right", "open", "wrong")
-BEGIN, END = "<!-- proof -->\n", "<!-- /proof -->"
+
+
+def between(page: str, part: str, text: str) -> str:
+    """A page with another text between the two marks of a part.
+
+    >>> between("<!-- a -->\\nold\\n<!-- /a -->", "a", "new").splitlines()
+    ['<!-- a -->', 'new', '<!-- /a -->']
+    """
+    begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
+    before, after = page.split(begin, 1)
+    return f"{before}{begin}{text}\n{end}{after.split(end, 1)[1]}"
 
 
 def on_page(page: str, lines: Iterable[dict[str, Any]]) -> str:
-    """A page with the tables of the halves of a proof between its two marks.
+    """A page with the tables of the halves of a proof.
 
-    >>> print(on_page("a " + BEGIN + "old " + END + " b", []))
-    a <!-- proof -->
-    <!-- /proof --> b
+    >>> on_page("<!-- proof -->\\nold\\n<!-- /proof -->", []).splitlines()[1]
+    'There are no cases yet.'
     """
-    lines, before, after = list(lines), *page.split(BEGIN, 1)
-    text = ""
+    lines, tables = list(lines), list[str]()
     titles = {"open": "Used while the method was made", "blind": "Run once after", "real": "Real"}
     for half, title in titles.items():
         some = [line for line in lines if line["half"] == half]
-        text += f"**{title}**\n\n{table_of(some)}\n\n" if some else ""
-    return f"{before}{BEGIN}{text}{END}{after.split(END, 1)[1]}"
+        tables += [f"**{title}**\n\n{table_of(some)}\n"] if some else []
+    return between(page, "proof", "\n".join(tables) or "There are no cases yet.")
