@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from separatrix.diagnosis.proof.lines import grade, on_page, read_lines, table_of
+from separatrix.diagnosis.proof.lines import REVISION, grade, on_page, read_lines, table_of
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF, TRUTHS, case_of
 from separatrix.diagnosis.verdict import UNSETTLED, VERDICTS
 from separatrix.errors import UnknownNameError
@@ -32,7 +32,8 @@ def test_grades_and_tables(tmp_path):
     assert grade(UNSETTLED, ("convolution pays",)) == "open"
     assert grade(UNSETTLED, ("neither pays",)) == "wrong"
     file = tmp_path / "lines.jsonl"
-    line = '{"revision": 4, "truth": "chirps", "seed": 0, "right": ["convolution pays"], '
+    line = f'{{"revision": {REVISION}, '
+    line += '"truth": "chirps", "seed": 0, "right": ["convolution pays"], '
     file.write_text(line + '"grade": "right", "cpu": 30.0}\n{"torn', encoding="utf-8")
     table = table_of(read_lines(file))
     assert "| chirps | convolution pays | 1 | 1 | 0 | 0 |" in table
