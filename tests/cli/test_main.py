@@ -230,14 +230,15 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="as Linu
 
 @LINUX
 @pytest.mark.parametrize(
-    "case, words",
+    "argument, case, words",
     [
-        ({"after": " > /dev/full"}, "cannot write to standard output: No space left on device"),
-        ({"before": "ulimit -v 900000; "}, "the limit on address space (ulimit -v) is 900000 KiB"),
+        ("list", {"after": " > /dev/full"}, "cannot write to standard output: No space left on"),
+        ("--version", {"after": " > /dev/full"}, "cannot write to standard output: No space"),
+        ("list", {"before": "ulimit -v 900000; "}, "address space (ulimit -v) is 900000 KiB"),
     ],
 )
-def test_surroundings_that_do_not_fit_are_one_sentence(case, words):
-    said = separatrix("list", **case)
+def test_surroundings_that_do_not_fit_are_one_sentence(argument, case, words):
+    said = separatrix(argument, PYTHONUNBUFFERED="", **case)
     assert said.returncode == 1
     assert words in said.stderr
     assert len(said.stderr.splitlines()) == 1
