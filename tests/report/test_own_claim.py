@@ -105,6 +105,22 @@ def test_one_call_from_tasks_to_a_page(tmp_path):
     assert found.plot(tmp_path / "figure.pdf").exists()
 
 
+def test_without_a_learner_a_note_says_which_one_was_used(monkeypatch):
+    monkeypatch.setattr("separatrix.report.own_claim.DEFAULT_RATE", 0.1)
+    monkeypatch.setattr("separatrix.report.own_claim.DEFAULT_STEPS", 30)
+    found = sx.compare(
+        lambda d: Coin(int(d)),
+        {"narrow": sx.FCN(width=4), "wide": sx.FCN(width=8)},
+        over={"d": [2]},
+        goal=0.2,
+        samples=(2, 32),
+        max_trials=8,
+        lab=sx.Lab(workers=0),
+        measure=sx.Measure(test=128),
+    )
+    assert "Adam, rate 0.1, 30 steps" in found.notes[-1].message
+
+
 def test_one_network_is_not_a_comparison():
     with pytest.raises(ParameterError, match="at least two"):
         sx.compare(

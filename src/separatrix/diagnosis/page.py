@@ -15,6 +15,7 @@ from separatrix.report.figure.draw import draw
 from separatrix.report.figure.legend import entries_of
 from separatrix.report.html import render, template_source
 from separatrix.studies import Axis, Figure, Picture, Series
+from separatrix.units import human_seconds
 
 UNITS = {"image": "pixels", "signal": "samples", "tabular": "columns"}
 
@@ -221,7 +222,7 @@ def method(found: Diagnosis) -> str:
         f"a windowed network beats its scrambled self ({about['sure']:.0%} level) and every model "
         f"that is blind to the arrangement ({about['beats']:.0%} level, one-sided), by at least "
         f"{100 * about['margin']:g} points. Intervals: {METHOD}. Verdicts hold for networks like "
-        f"these. {about['trials']} trainings took {about['seconds']:.0f} s."
+        f"these. {about['trials']} trainings took {human_seconds(about['seconds'])}."
     )
 
 

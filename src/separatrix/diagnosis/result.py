@@ -12,6 +12,7 @@ from separatrix.diagnosis.networks import Candidate
 from separatrix.diagnosis.verdict import Decision, Verdict
 from separatrix.inference.intervals import Interval
 from separatrix.notes import Note
+from separatrix.units import human_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +120,7 @@ class Diagnosis:
         out.append(self.about["using"])
         out.append(
             f"{self.about['splits']} splits, {self.about['trials']} trainings, "
-            f"{self.about['seconds']:.0f} s; verdict: {self.verdict}"
+            f"{human_seconds(self.about['seconds'])}; verdict: {self.verdict}"
         )
         return out[:10]
 

@@ -40,6 +40,7 @@ from separatrix.tasks import Task
 OWNER, CITATION = "own", "A claim of your own"
 BASELINE_ROWS = 2000  # drawn to train and as many to test the simple rules
 LEAST_CELLS = 4  # that laws can be told apart on
+DEFAULT_RATE, DEFAULT_STEPS = 0.03, 300  # of Adam, where no learner is given
 Size = tuple[tuple[str, float], ...]  # one place of the grid
 
 
@@ -135,7 +136,7 @@ def compare(
     networks: Mapping[str, Network | Callable[[Task], Network]],
     over: Mapping[str, Sequence[float]],
     goal: float | Callable[[Task], float],
-    learner: Learner | Mapping[str, Learner],
+    learner: Learner | Mapping[str, Learner] | None = None,
     claim: str = "",
     laws: Sequence[Law] = (),
     samples: tuple[int, int] = (2, 4096),
@@ -156,7 +157,8 @@ def compare(
             with the others.
         over: the values of each size; all combinations are measured.
         goal: the risk that a trial must reach, or a function of the task.
-        learner: how they learn, for all or by the network's name.
+        learner: how they learn, for all or by the network's name; if None, Adam with one rate for
+            all, which a note says.
         claim: the sentence to test, if not "A needs fewer samples than B wherever measured".
         laws: candidate laws for the samples needed; at least four places are needed to rank them.
         samples: the smallest and the largest sample size to try.
@@ -190,13 +192,15 @@ def compare(
         raise ParameterError("compare", "networks", "at least two, by name", list(networks))
     if not over or not all(len(values) for values in over.values()):
         raise ParameterError("compare", "over", "at least one size with its values", dict(over))
+    adam = Learner(rate=DEFAULT_RATE, steps=DEFAULT_STEPS, optimizer="adam")
+    how = adam if learner is None else learner
     sizes = [tuple(zip(over, values)) for values in itertools.product(*over.values())]
     tasks = {size: task_of(**dict(size)) for size in sizes}
     goals = {size: goal(task) if callable(goal) else goal for size, task in tasks.items()}
     plan = SearchPlan(minimum=samples[0], maximum=samples[1], max_trials=max_trials)
     measured = measure or Measure(test=2048)
     queries = {
-        (name, size): _query(tasks[size], network, learner, name, goals[size], plan, measured, seed)
+        (name, size): _query(tasks[size], network, how, name, goals[size], plan, measured, seed)
         for name, network in networks.items()
         for size in sizes
     }
@@ -206,6 +210,9 @@ def compare(
     baselines = {size: sampled_baselines(task) for size, task in tasks.items()}
     rankings, notes = _rankings(thresholds, laws, list(networks), len(sizes))
     notes += _guard_notes(thresholds, plan, goals, baselines)
+    if learner is None:
+        words = f"every network learns with Adam, rate {DEFAULT_RATE:g}, {DEFAULT_STEPS} steps; give `learner` to tune it, by network if need be"
+        notes.append(Note("default-learner", "info", words))
     finding = _judged(claim, list(networks), sizes, thresholds)
     figure = _figure(list(networks), list(over), sizes, thresholds, "Samples needed")
     return NetworkComparison(finding, thresholds, rankings, baselines, figure, tuple(notes))
