@@ -3,6 +3,7 @@ embeddings.
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -140,15 +141,20 @@ def expression_errors(s: PatternsSettings) -> dict[str, float]:
     out = {}
     for bits in s.learning.sizes:
         for seed in seeds_from(s.seed, 3):
-            network = CNN(log_window(bits), 16)
-            key = jax.random.key(seed)
-            params = network.init(named(key, "init"), (bits, 1))
-            x = jnp.sign(jax.random.normal(named(key, "x"), (256, bits, 1)))
-            full, wide = embed(network, params, (bits, 1), to="full")
-            scores = network.apply(params, x)
-            gap = jnp.linalg.norm(full.apply(wide, x) - scores) / jnp.linalg.norm(scores)
-            out[f"n = {bits}, draw {len(out)}"] = float(gap)
+            error = _expression_error(bits, jax.random.key(seed))
+            out[f"n = {bits}, draw {len(out)}"] = float(error)
     return out
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _expression_error(bits: int, key: Any) -> Any:
+    """In one program per size: operation by operation they would be a hundred."""
+    network = CNN(log_window(bits), 16)
+    params = network.init(named(key, "init"), (bits, 1))
+    x = jnp.sign(jax.random.normal(named(key, "x"), (256, bits, 1)))
+    full, wide = embed(network, params, (bits, 1), to="full")
+    scores = network.apply(params, x)
+    return jnp.linalg.norm(full.apply(wide, x) - scores) / jnp.linalg.norm(scores)
 
 
 def generalization_rows(s: PatternsSettings, learned: LearningResults) -> list[dict[str, Any]]:
