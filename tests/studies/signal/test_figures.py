@@ -76,7 +76,8 @@ def test_bounds_of_censored_searches_are_named():
     censored = SEARCHES | {key_of(f.middle_cells(S)[0]): sharp_search(5.0, "left")}
     figure = f.headline_figures(S, censored)[0]
     assert figure.headline
-    assert [one.label for one in figure.series if one.role == "bound"] == ["CNN, only a bound"]
+    assert [one.label for one in figure.series if one.role == "bound"] == ["CNN"]  # drawn hollow
+    assert "Hollow: only a bound" in figure.caption
     texts = [text for row in f.efficiency_maps(S, censored)[0].texts for text in row]
     assert sum(text.startswith("≥") for text in texts) == 1
 
