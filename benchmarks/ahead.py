@@ -23,9 +23,12 @@ from typing import Any
 
 TARGET = """
 gpu_device_info {
-  threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152 shared_memory_per_core: 233472 threads_per_core_limit: 2048
-  core_count: 132 fpus_per_core: 128 block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535
-  memory_bandwidth: 4800000000000 l2_cache_size: 62914560 clock_rate_ghz: 1.98 device_memory_size: 150000000000
+  threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152
+  shared_memory_per_core: 233472 threads_per_core_limit: 2048
+  core_count: 132 fpus_per_core: 128 block_dim_limit_x: 2147483647 block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  memory_bandwidth: 4800000000000 l2_cache_size: 62914560 clock_rate_ghz: 1.98
+  device_memory_size: 150000000000
   shared_memory_per_block_optin: 232448 cuda_compute_capability { major: 9 minor: 0 }
   registers_per_core_limit: 65536 registers_per_block_limit: 65536
 }
@@ -62,7 +65,8 @@ def device() -> Any:
         ).devices[0]
     except Exception as error:  # whatever is missing
         sys.exit(
-            f'ahead.py: JAX cannot compile for CUDA here ({" ".join(str(error).split())[:100]}): python -m pip install "jax[cuda13]"'
+            f"ahead.py: JAX cannot compile for CUDA here ({' '.join(str(error).split())[:100]}): "
+            'python -m pip install "jax[cuda13]"'
         )
 
 
@@ -92,7 +96,8 @@ def counted(sass: str) -> tuple[int, int, int]:
     """Instructions inside loops, multiply-adds among them, and instructions outside of loops, up to
     the program's end.
 
-    >>> counted("  /*0*/  MOV R1, R2 ;\\n.L_x_0:\\n  /*1*/  FFMA R1, R1, R2, R1 ;\\n  /*2*/  @P0 BRA `(.L_x_0) ;\\n  /*3*/  EXIT ;\\n")
+    >>> loop = ".L_x_0:\\n  /*1*/  FFMA R1, R1, R2, R1 ;\\n  /*2*/  @P0 BRA `(.L_x_0) ;\\n"
+    >>> counted("  /*0*/  MOV R1, R2 ;\\n" + loop + "  /*3*/  EXIT ;\\n")
     (2, 1, 2)
     """
     labels: dict[str, int] = {}
@@ -130,7 +135,8 @@ def main() -> None:
 
         if unknown := [name for name in given.shapes.split(",") if name not in fused_timing.SHAPES]:
             arguments.error(
-                f"the shapes must be among {', '.join(fused_timing.SHAPES)}, got {', '.join(unknown)}"
+                f"the shapes must be among {', '.join(fused_timing.SHAPES)}, got "
+                f"{', '.join(unknown)}"
             )
         device()
         table(given.shapes.split(","), Path(folder))
@@ -142,7 +148,8 @@ def table(shapes: list[str], folder: Path) -> None:
 
     assemble, disassemble = program_for("ptxas", '"jax[cuda13]"'), program_for("nvdisasm", "triton")
     print(
-        "| shape | tiling | kernel | registers | spilled bytes | warps a processor | instructions in loops | multiply-adds | outside |"
+        "| shape | tiling | kernel | registers | spilled bytes | warps a processor | "
+        "instructions in loops | multiply-adds | outside |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in shapes:
@@ -175,7 +182,8 @@ def table(shapes: list[str], folder: Path) -> None:
                     f"{adds / inside:.0%}" if inside else "",
                 )
                 print(
-                    f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | {inside} | {share} | {outside} |",
+                    f"| {name} | {words} | {kernel} | {registers} | {spilled} | {warps} | "
+                    f"{inside} | {share} | {outside} |",
                     flush=True,
                 )
 

@@ -422,8 +422,8 @@ def main() -> None:
     arguments.add_argument(
         "--implementation",
         default="",
-        help="implementations: product (activations in memory), fused (kernels, where there are any;"
-        " by default on GPUs)",
+        help="implementations: product (activations in memory), fused (kernels, where there are "
+        "any; by default on GPUs)",
     )
     arguments.add_argument(
         "--commit", default="", help="the commit to state where the source tree has no git folder"
@@ -441,7 +441,8 @@ def main() -> None:
         ]
     ):
         sys.exit(
-            f"the implementations must be among product and fused, got {', '.join(map(repr, unknown))}"
+            "the implementations must be among product and fused, got "
+            f"{', '.join(map(repr, unknown))}"
         )
     if min(given.networks, given.steps) < 1 or not given.limit > 0:
         sys.exit("--networks and --steps must be at least 1, and --limit more than 0")
@@ -477,7 +478,8 @@ def main() -> None:
         "shapes": {},
     }
     print(
-        f"{whole['device']}, commit {whole['commit']}: {peak / 1e12:.3g} TFLOP/s in float32 products, {bandwidth / 1e12:.3g} TB/s copying\n"
+        f"{whole['device']}, commit {whole['commit']}: {peak / 1e12:.3g} TFLOP/s in float32 "
+        f"products, {bandwidth / 1e12:.3g} TB/s copying\n"
     )
     row(
         "shape",

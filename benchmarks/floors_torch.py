@@ -123,7 +123,7 @@ def into_ball(how: How, weights: Any) -> Any:
 
 
 def loop_step(case: Case, index: int, device: str) -> tuple[Any, Callable[[], None]]:
-    """One model, and the function that trains it for a step: backward and SGD, as in most scripts."""
+    """One model, and the function that trains it for one step: backward and SGD, as is usual."""
     import torch
 
     model, how = model_of(case, index, device), case.how
@@ -175,12 +175,13 @@ def close(found: dict[str, Any], expected: dict[str, Any], before: dict[str, Any
         apart = (found[name] - right).abs().max()
         if not apart <= allowed:
             raise AssertionError(
-                f"after one step, {name} of two programs differ by {float(apart):.3g}, more than {float(allowed):.3g}"
+                f"after one step, {name} of two programs differ by {float(apart):.3g}, more than "
+                f"{float(allowed):.3g}"
             )
 
 
 def check(device: str, compiled: bool = False) -> None:
-    """Refuse to go on where programs take different steps, on a tiny case of every kind of network."""
+    """Refuse to go on where programs take different steps, on a tiny case of every network."""
     import torch
 
     for case in tiny_cases():

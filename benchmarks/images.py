@@ -193,7 +193,8 @@ def compare(device: str, steps: int, small: bool, names: str) -> dict[str, Any]:
             "loss": {"torch": round(loop["loss"], 3), "ours": round(five["loss"], 3)},
         }
         print(
-            f"| {name} | {' | '.join(f'{rate:.0f}' for rate in rates.values())} | {out[name]['ratio_one_seed']} | {out[name]['ratio_five_seeds']} |",
+            f"| {name} | {' | '.join(f'{rate:.0f}' for rate in rates.values())} | "
+            f"{out[name]['ratio_one_seed']} | {out[name]['ratio_five_seeds']} |",
             flush=True,
         )
     return out
@@ -263,7 +264,10 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
             time_torch(case, trial, steps, device)["seconds"] / steps * settings.steps() * len(mine)
         )
         took = float(mine["run.seconds"].sum())
-        name = f"{cell.network}, depth {cell.depth}, width {cell.width}{', permuted' if cell.permuted else ''}"
+        name = (
+            f"{cell.network}, depth {cell.depth}, width "
+            f"{cell.width}{', permuted' if cell.permuted else ''}"
+        )
         out[name] = {
             "trials": len(mine),
             "torch_seconds": round(loop, 1),
@@ -273,7 +277,8 @@ def study(folder: str, device: str, steps: int) -> dict[str, Any]:
         print(f"| {name} | {len(mine)} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |", flush=True)
     loop, took = (sum(each[name] for each in out.values()) for name in ("torch_seconds", "seconds"))
     print(
-        f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | {loop / took:.1f} |",
+        f"| all | {sum(each['trials'] for each in out.values())} | {loop:.0f} | {took:.0f} | "
+        f"{loop / took:.1f} |",
         flush=True,
     )
     return out
@@ -425,7 +430,8 @@ def main() -> None:
         found = study(given.study, given.device, given.steps or 200)
     else:
         print(
-            "| training | PyTorch, trial-steps/s | ours, one seed | ours, five seeds | ratio, one | ratio, five |\n|---|---|---|---|---|---|"
+            "| training | PyTorch, trial-steps/s | ours, one seed | ours, five seeds | ratio, "
+            "one | ratio, five |\n|---|---|---|---|---|---|"
         )
         found = compare(
             given.device, given.steps or (30 if given.device == "cpu" else 500), small, given.only

@@ -17,9 +17,10 @@ MORE = ("versions", "goal", "note")
 HELPERS = ("floors_torch", "images_torch", "other_convolutions", "make_results")
 HEAD = """# Benchmark results
 
-One table per benchmark: the newest kept result, with its machine, day, commit and command. Ratios are measured side by side in one run,
-because absolute times depend on the machine. `python benchmarks/make_results.py` writes this page from `benchmarks/kept/*.json`; earlier
-results are in [the notebook](../docs/notebook/2026-11-18-benchmarks.md)."""
+One table per benchmark: the newest kept result, with its machine, day, commit and command. Ratios
+are measured side by side in one run, because absolute times depend on the machine.
+`python benchmarks/make_results.py` writes this page from `benchmarks/kept/*.json`; earlier results
+are in [the notebook](../docs/notebook/2026-11-18-benchmarks.md)."""
 
 
 def results(folder: Path = HERE / "kept") -> list[dict[str, Any]]:

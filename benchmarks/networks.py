@@ -195,7 +195,8 @@ def main() -> None:
                 "times_torch_loop": ratio,
             }
         print(
-            f"{name}: {share:.0%} of peak, {result['networks'][name]['times_torch_loop']} x the PyTorch loop",
+            f"{name}: {share:.0%} of peak, {result['networks'][name]['times_torch_loop']} x the "
+            "PyTorch loop",
             file=sys.stderr,
         )
     print(json.dumps(result, indent=1))

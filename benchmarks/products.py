@@ -141,7 +141,7 @@ def product_of(way: str, x: Any) -> Product:
 
 
 def steps_of(way: str, steps: int, w: Any, c: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Parameters after the steps, and z and the weights' gradient of the first network before them."""
+    """Parameters after the steps; z and the weights' gradient of the first network before."""
     product = product_of(way, x)
 
     def slopes(w: Any, c: Any) -> Any:
@@ -261,10 +261,12 @@ def main() -> None:
             for way in ways
         }
     print(
-        f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in float32 products\n"
+        f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, {peak / 1e12:.3g} TFLOP/s in "
+        "float32 products\n"
     )
     print(
-        "| shape | way | ms a step | share of peak | error of z | error of the gradient | z too large |\n|---|---|---|---|---|---|---|"
+        "| shape | way | ms a step | share of peak | error of z | error of the gradient | z too "
+        "large |\n|---|---|---|---|---|---|---|"
     )
     found = []
     for (name, way), future in making.items():

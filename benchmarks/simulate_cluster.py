@@ -159,8 +159,8 @@ def page(driver: Costs, shared: Costs) -> str:
             "",
             f"Measured: {told} (the last is assumed: a data centre, not a continent). These are "
             "processor times of chunks of one trial (`--chunks 300",
-            "--trials 1 --steps 3`), on two cores that were busy with other work, so they are rather too "
-            "large than too small. Assumed: a worker is lost once in",
+            "--trials 1 --steps 3`), on two cores that were busy with other work, so they are "
+            "rather too large than too small. Assumed: a worker is lost once in",
             f"{driver.lost_every_hours:g} hours, its replacement needs {driver.away:g} s, "
             f"chunks' times spread by {driver.spread:g} (standard deviation",
             f"of the logarithm), each worker compiles for {driver.compiling:g} s. A run of 30 "

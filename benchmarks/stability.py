@@ -145,7 +145,8 @@ def main() -> None:
     arguments.add_argument(
         "--implementation",
         default="plan",
-        help="implementations of shared networks among plan (what the package does), product and fused",
+        help="implementations of shared networks among plan (what the package does), product and "
+        "fused",
     )
     arguments.add_argument(
         "--sizes",
@@ -174,7 +175,8 @@ def main() -> None:
         each for each in dimensions if each not in map(str, settings.sphere.dimensions)
     ]:
         sys.exit(
-            f"networks are CNN and FCN, dimensions {', '.join(map(str, settings.sphere.dimensions))}; got {', '.join(unknown)}"
+            "networks are CNN and FCN, dimensions "
+            f"{', '.join(map(str, settings.sphere.dimensions))}; got {', '.join(unknown)}"
         )
     figures = []
     names = given.implementation.split(",")
@@ -182,8 +184,8 @@ def main() -> None:
         sys.exit(f"implementations are {', '.join(IMPLEMENTATIONS)}; got {', '.join(unknown)}")
     sizes = ["plan", "own"] if given.sizes == "both" else [given.sizes]
     print(
-        "| network | d | implementation | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | ours, trial-steps/s | ratio to the mean |\n"
-        "|---|---|---|---|---|---|---|---|"
+        "| network | d | implementation | sizes | trials | PyTorch, steps/s (n = 64 … 1024) | "
+        "ours, trial-steps/s | ratio to the mean |\n|---|---|---|---|---|---|---|---|"
     )
     for kind in kinds:
         for dimension in map(int, dimensions):
@@ -224,7 +226,8 @@ def main() -> None:
                     }
                 )
                 print(
-                    f"| {kind} | {dimension} | {name} | {size} | {len(trials)} | {min(loops):.0f} … {max(loops):.0f} | {ours['rate']:.0f} | {ratio:.0f} |",
+                    f"| {kind} | {dimension} | {name} | {size} | {len(trials)} | {min(loops):.0f} "
+                    f"… {max(loops):.0f} | {ours['rate']:.0f} | {ratio:.0f} |",
                     flush=True,
                 )
     versions = {"jax": jax.__version__, "torch": torch.__version__}

@@ -134,12 +134,14 @@ def main() -> None:
         for scale in (0.1, 0.25, 0.6):
             rows += measure(width, scale, options.studies, options.seed)
     print(
-        f"{'width':>5} {'scale':>5}  {'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}{'equal width':>13}{'coverage':>10}"
+        f"{'width':>5} {'scale':>5}  "
+        f"{'method':<27}{'trials':>8}{'steps/m*':>10}{'saving':>8}{'reached':>9}"
+        f"{'equal width':>13}{'coverage':>10}"
     )
     for row in rows:
         print(
-            f"{row['width']:>5} {row['scale']:>5}  {row['method']:<27}{row['trials']:>8.0f}"
-            f"{row['steps_per_threshold']:>10.0f}{row['saving_over_full_grid']:>7.1f}x{row['reached_width']:>9.2f}{row['saving_at_equal_width']:>12.1f}x{row['coverage']:>10.2f}"
+            f"{row['width']:>5} {row['scale']:>5}  "
+            f"{row['method']:<27}{row['trials']:>8.0f}{row['steps_per_threshold']:>10.0f}{row['saving_over_full_grid']:>7.1f}x{row['reached_width']:>9.2f}{row['saving_at_equal_width']:>12.1f}x{row['coverage']:>10.2f}"
         )
     print(json.dumps({"benchmark": "thresholds", "rows": rows}))
 

@@ -188,8 +188,8 @@ def answer(paper: str) -> str:
     if not decided:
         out.append(
             '!!! note "No full-scale run by today\'s rules is kept yet"\n'
-            "    What follows is of an earlier epoch: the runs are whole, and the rules that judged "
-            "them have changed since."
+            "    What follows is of an earlier epoch: the runs are whole, and the rules that "
+            "judged them have changed since."
         )
     for verdict in ("refuted", "supported", "undecided"):
         rows = [

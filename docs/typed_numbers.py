@@ -15,13 +15,15 @@ DOCS = Path(__file__).resolve().parent
 # History, records of decisions, and pages that a program writes as a whole.
 NOT_REFERENCE = ("notebook/", "decisions/", "api/", "chaos.md", "scale.md")
 HIDDEN = re.compile(
-    r"^<!-- (?P<part>\w+) -->$.*?^<!-- /(?P=part) -->$|^```.*?^```|^<!--.*?-->$|\{\{.*?\}\}|(?<=\n\n)(?:(?:    |\t)[^\n]*\n?)+|\$\$.*?\$\$|\$[^$\n]+\$"
+    r"^<!-- (?P<part>\w+) -->$.*?^<!-- /(?P=part) -->$|^```.*?^```|^<!--.*?-->$"
+    r"|\{\{.*?\}\}|(?<=\n\n)(?:(?:    |\t)[^\n]*\n?)+|\$\$.*?\$\$|\$[^$\n]+\$"
     r"|`[^`\n]+`|\]\([^)\s]*\)|<[^>\n]+>",
     re.DOTALL | re.MULTILINE,
 )
 UNITS = r"%|per cent\b|(?:ms|s|seconds|minutes|hours|times|kB|MB|GB|MiB|TFLOP/s)\b"
 LOOKS_MEASURED = re.compile(
-    rf"(?<![\w.^/:-])[-−]?(?:\d*\.\d+|\d{{1,3}}(?:,\d{{3}})+|\d+e-?\d+|\d+(?=–\d+ ?%)|\d+(?= ?(?:{UNITS}))"
+    r"(?<![\w.^/:-])[-−]?(?:\d*\.\d+|\d{1,3}(?:,\d{3})+|\d+e-?\d+|\d+(?=–\d+ ?%)"
+    rf"|\d+(?= ?(?:{UNITS}))"
     r"|(?!(?:19|20)\d\d\b)\d{4,})"
 )
 

@@ -1,4 +1,4 @@
-"""Write the verdicts and headline figures of evidence/ into the package: python evidence/pack.py."""
+"""Write verdicts and headline figures of evidence/ into the package: python evidence/pack.py."""
 
 import json
 import sys

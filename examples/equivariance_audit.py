@@ -31,7 +31,8 @@ for name, learner in learners.items():
             else "mixed"
         )
         print(
-            f"{name:17} {group:12} median gap {median_interval(values)}: {verdict} ({GROUPS[group]})"
+            f"{name:17} {group:12} median gap {median_interval(values)}: {verdict} "
+            f"({GROUPS[group]})"
         )
 
 # %% [markdown]

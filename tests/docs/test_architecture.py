@@ -1,4 +1,4 @@
-"""The architecture page names functions and files that exist, and its walk is as short as it says."""
+"""The architecture page names functions and files that exist; its walk is as short as it says."""
 
 import re
 from pathlib import Path

@@ -57,7 +57,8 @@ def test_a_constant_is_that_of_a_bound():
 
 def test_figures_of_a_newer_run_take_the_place_of_those_that_are_gone(tmp_path, monkeypatch):
     (tmp_path / "dial").mkdir()
-    shown = "![A](figures/a.svg)\n\nFirst.\n\n![B](figures/b.svg)\n\nSecond.\n\n![C](figures/c.svg)\n\nThird."
+    shown = "![A](figures/a.svg)\n\nFirst.\n\n![B](figures/b.svg)\n\nSecond.\n\n"
+    shown += "![C](figures/c.svg)\n\nThird."
     (tmp_path / "dial" / "README.md").write_text(shown)
     (tmp_path / "dial" / "headline.json").write_text(json.dumps({"dial": {"file": "c.svg"}}))
     monkeypatch.setattr(make_findings, "EVIDENCE", tmp_path)

@@ -55,7 +55,8 @@ def test_a_typed_measurement_is_found(sentence):
 
 def test_code_formulas_and_generated_numbers_are_left_alone():
     text = (
-        "# T\n\n```text\n0.51\n```\n\n    0.52\n\n`0.53` and $0.54$ and {{ 0/signal: a.b: x 0.55 }} and "
-        "[57](figures/0.56.svg)\n\n<!-- findings -->\n\nIn 2026 there were 3 networks and 24 seeds."
+        "# T\n\n```text\n0.51\n```\n\n    0.52\n\n`0.53` and $0.54$ and {{ 0/signal: a.b: x "
+        "0.55 }} and [57](figures/0.56.svg)\n\n<!-- findings -->\n\nIn 2026 there were 3 "
+        "networks and 24 seeds."
     )
     assert typed_numbers.looks_measured(text)[0] == []

@@ -237,7 +237,7 @@ def initial(trial):
 
 
 def compare(programs, trial, rows_at):
-    """The trial's traces against hand-made steps on the rows of `rows_at(step)` = (x, y, weight)."""
+    """The trial's traces against hand-made steps on the rows `rows_at(step)` = (x, y, weight)."""
     (row,) = programs.run([trial], trial)
     params = initial(trial)
     for step in range(STEPS + 1):

@@ -1,4 +1,4 @@
-"""Statistics of amounts that were cut off: bounds in the right direction, exact where nothing was."""
+"""Statistics of amounts that were cut off: bounds in the right direction, exact otherwise."""
 
 import numpy as np
 import pytest

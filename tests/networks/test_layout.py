@@ -149,7 +149,8 @@ def test_more_groups_embed_only_where_they_refine():
     np.testing.assert_allclose(four.apply(finer, x), two.apply(params, x), rtol=1e-5, atol=1e-6)
     with pytest.raises(
         sx.ParameterError,
-        match="the `groups` of embed must be groups that each lie inside one of the network's 2, got 3",
+        match="the `groups` of embed must be groups that each lie inside one of the network's 2, "
+        "got 3",
     ):
         embed(two, params, shape, to="shared", groups=3)
     # A grouped network that starts as a convolution, and a full one that starts as a grouped

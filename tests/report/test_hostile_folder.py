@@ -1,4 +1,4 @@
-"""Folders that somebody else has made: pipes, devices, huge files, other formats, contradictions."""
+"""Folders made by somebody else: pipes, devices, huge files, other formats, contradictions."""
 
 import json
 import os

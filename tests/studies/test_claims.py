@@ -88,8 +88,8 @@ def test_a_study_of_ones_own_stands_under_its_own_paper_also_in_another_process(
     assert "A study of my own" in page
     assert '<option value="doe-2026">Doe &amp; &lt;Roe&gt; 2026</option>' in page
     assert (
-        "<b>Doe &amp; &lt;Roe&gt; 2026</b>: Doe &amp; &lt;Roe&gt;, Do Neighbours Agree? (Journal of Examples 2026)"
-        in page
+        "<b>Doe &amp; &lt;Roe&gt; 2026</b>: Doe &amp; &lt;Roe&gt;, Do Neighbours Agree? (Journal "
+        "of Examples 2026)" in page
     )
     claims = json.loads((tmp_path / "run" / "claims.json").read_text(encoding="utf-8"))
     assert claims[0]["source"] == CITATION

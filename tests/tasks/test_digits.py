@@ -1,4 +1,4 @@
-"""Sequences of digits: what a row is made of, and how the engine hands stored arrays to a program."""
+"""Sequences of digits: what a row is made of, and how programs get stored arrays."""
 
 import jax
 import jax.numpy as jnp

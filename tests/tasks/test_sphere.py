@@ -77,7 +77,8 @@ def test_the_vocabulary_label_counts_words():
                 4,
                 measure=sx.Measure(("regression",)),
             ),
-            "the `probes` of Measure must be without regression probes unless the task has noiseless labels, got 'regression'",
+            "the `probes` of Measure must be without regression probes unless the task has "
+            "noiseless labels, got 'regression'",
         ),
     ],
 )

@@ -116,7 +116,8 @@ def evaluate_floor(
     1411
     >>> evaluate_floor("FCN", k=20, d=20, noise=0.3, alignment=1.5)
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `alignment` of floor_samples must be a number in (0, 1), got 1.5
+    separatrix.errors.ParameterError: the `alignment` of floor_samples must be a number in (0,
+        1), got 1.5
     """
     from separatrix.theory.signal import bayes_risk, bounds_for, floor_samples, information_share
 

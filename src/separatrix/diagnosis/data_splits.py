@@ -72,7 +72,8 @@ def stratified(
 ) -> Int[np.ndarray, " rows"]:
     """Rows in a random order in which every stretch has the classes in their proportions.
 
-    >>> order = stratified(np.arange(8), np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.random.default_rng(0))
+    >>> rng = np.random.default_rng(0)
+    >>> order = stratified(np.arange(8), np.array([0, 0, 0, 0, 1, 1, 1, 1]), rng)
     >>> sorted((order[:2] // 4).tolist()), sorted((order[2:4] // 4).tolist())
     ([0, 1], [0, 1])
     """

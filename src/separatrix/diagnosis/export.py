@@ -74,7 +74,8 @@ def network_code(
     names = ", ".join(sizes)
     out = [
         f'"""{shown}' if shown else '"""A network.',
-        f"Inputs are (rows, {', '.join(map(str, shape))}), standardised as for training; one score per",
+        f"Inputs are (rows, {', '.join(map(str, shape))}), standardised as for training; one "
+        "score per",
         "row (or one per class) comes out. Run this file to see it learn random labels.",
         '"""',
         "",

@@ -1,8 +1,8 @@
 """Metrics, each as a mean over test rows: what every row adds says how sure the mean is.
 
 For a metric that is no plain mean (the area under the ROC curve, average precision, balanced
-accuracy) a row adds the metric plus its influence on it; differences of two networks are then paired row by row (for the
-area under the curve this is DeLong's variance).
+accuracy) a row adds the metric plus its influence on it; differences of two networks are then
+paired row by row (for the area under the curve this is DeLong's variance).
 """
 
 import numpy as np

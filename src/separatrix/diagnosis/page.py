@@ -216,13 +216,14 @@ def method(found: Diagnosis) -> str:
     """How the numbers came about, in a few sentences."""
     about = found.about
     return (
-        f"Every network is trained with Adam for {about['steps']} steps; its windows, readout, rate "
-        f"and moment to stop are chosen on {about['checked']} check rows, with the same effort for "
-        f"every connectivity, and it is tested on {about['tested']} other rows. Locality pays where "
-        f"a windowed network beats its scrambled self ({about['sure']:.0%} level) and every model "
-        f"that is blind to the arrangement ({about['beats']:.0%} level, one-sided), by at least "
-        f"{100 * about['margin']:g} points. Intervals: {METHOD}. Verdicts hold for networks like "
-        f"these. {about['trials']} trainings took {human_seconds(about['seconds'])}."
+        f"Every network is trained with Adam for {about['steps']} steps; its windows, readout, "
+        f"rate and moment to stop are chosen on {about['checked']} check rows, with the same "
+        f"effort for every connectivity, and it is tested on {about['tested']} other rows. "
+        f"Locality pays where a windowed network beats its scrambled self ({about['sure']:.0%} "
+        f"level) and every model that is blind to the arrangement ({about['beats']:.0%} level, "
+        f"one-sided), by at least {100 * about['margin']:g} points. Intervals: {METHOD}. Verdicts "
+        f"hold for networks like these. {about['trials']} trainings took "
+        f"{human_seconds(about['seconds'])}."
     )
 
 

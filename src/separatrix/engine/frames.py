@@ -288,9 +288,9 @@ def framed(trials: Iterable[Trial], rounding: Rounding) -> Iterator[tuple[Trial,
     [2048, 2048, 4096]
     """
     # Most trials of a sweep differ in their seed or sample size only: frame each kind once, also
-    # over the rounds of a search. Trials of a sweep share their parts, so equal parts are mostly the
-    # same object, and kinds are told apart by the addresses of parts. `held` keeps those alive as
-    # long as addresses are compared; tasks that hold data are not kept longer than a call.
+    # over the rounds of a search. Trials of a sweep share their parts, so equal parts are mostly
+    # the same object, and kinds are told apart by the addresses of parts. `held` keeps those alive
+    # as long as addresses are compared; tasks that hold data are not kept longer than a call.
     known, own = _known_kinds(rounding), _Kinds()
     if len(known.held) > policy.KNOWN_KINDS:
         known.forget()

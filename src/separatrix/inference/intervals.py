@@ -173,8 +173,8 @@ def difference(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Interval of statistic(first) - statistic(second): Student's or Welch's for means of fewer than
-    six values, else a bootstrap.
+    """Interval of statistic(first) - statistic(second): Student's or Welch's for means of fewer
+    than six values, else a bootstrap.
 
     Args:
         first: One value per seed.

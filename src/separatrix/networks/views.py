@@ -1,4 +1,4 @@
-"""Views: windows that need not be intervals, so that what each unit sees is part of the experiment."""
+"""Views: windows that need not be intervals; what each unit sees is part of the experiment."""
 
 import functools
 import hashlib

@@ -167,8 +167,8 @@ def compare_runs(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> RunCom
       b: another one.
 
     Returns:
-      A `RunComparison`: settings and verdicts that differ, and every number of both runs with the rule
-      that it falls under.
+      A `RunComparison`: settings and verdicts that differ, and every number of both runs with the
+      rule that it falls under.
 
     Raises:
       SeparatrixError: where a folder holds no run or a damaged one.

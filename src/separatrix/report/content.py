@@ -140,7 +140,7 @@ class Report:
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
-        """The number of claims with each verdict; what is not measured counts where there is some."""
+        """The number of claims with each verdict; `not measured` only where there are some."""
         counts = counts_of(self.claims)
         return tuple(pair for pair in counts if pair[1] or pair[0] != "not measured")
 

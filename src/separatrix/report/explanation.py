@@ -161,7 +161,7 @@ def _verdicts(folder: Path, claim: str, study: str) -> Iterable[RunVerdict]:
 
 
 def _newest(results: Path, claim: str) -> list[Path]:
-    """The newest results folder with a verdict on the claim; folders that are damaged do not count."""
+    """The newest results folder with a verdict on the claim; damaged folders do not count."""
     files = sorted(results.glob("*/claims.json"), key=lambda path: path.stat().st_mtime)
     for file in reversed(files):
         try:

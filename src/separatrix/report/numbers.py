@@ -214,7 +214,8 @@ def levels_in_words(claims: Iterable[dict[str, Any]]) -> str:
     """The levels that decided the claims of each owner, and the level that is shown.
 
     >>> levels_in_words([{"paper": "liang", "kind": "trend", "level": 0.99583}])
-    'decided at 99.6 % (liang), at most 5 % for any wrong one per owner; intervals are shown at 95 %'
+    'decided at 99.6 % (liang), at most 5 % for any wrong one per owner; intervals are shown at 95
+        %'
     """
     levels: dict[str, str] = {}
     for claim in claims:

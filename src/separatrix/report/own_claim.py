@@ -337,8 +337,8 @@ def _guard_notes(
         for rule in ("constant", "linear", "nearest"):
             if rule in risks and risks[rule] <= goals[size]:
                 words = (
-                    f"{_words(size)}: the {rule} rule with {BASELINE_ROWS} samples reaches the goal "
-                    f"({risks[rule]:.3g} <= {goals[size]:.3g}); lower the goal"
+                    f"{_words(size)}: the {rule} rule with {BASELINE_ROWS} samples reaches the "
+                    f"goal ({risks[rule]:.3g} <= {goals[size]:.3g}); lower the goal"
                 )
                 notes.append(Note("goal-too-easy", "warning", words))
                 break

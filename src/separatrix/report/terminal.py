@@ -20,8 +20,8 @@ def summary_rows(claims: Iterable[dict[str, Any]]) -> list[dict[str, str]]:
 
     Returns:
       One row per claim with the keys `id`, `statement`, `verdict`, `kept` (the kept full-scale
-      verdict), `effect` (with intervals) and `conditions` (inside or outside the paper's). The texts are plain: escape them for a console that reads
-      markup (`rich.markup.escape`).
+      verdict), `effect` (with intervals) and `conditions` (inside or outside the paper's). The
+      texts are plain: escape them for a console that reads markup (`rich.markup.escape`).
 
     >>> evidence = [{"name": "risk", "estimate": 0.64157, "low": 0.60805, "high": 0.68424}]
     >>> claim = {"id": "lahoti.a", "statement": "", "verdict": "supported", "conditions_met": True}

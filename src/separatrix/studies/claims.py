@@ -88,7 +88,7 @@ class Claim:
 
     @property
     def level(self) -> float:
-        """The level at which it is decided: 5 % over all claims of its owner that chance decides."""
+        """The level of its decision: 5 % over all claims of its owner that chance decides."""
         # The registry knows all studies, which import this module.
         from separatrix.studies.registry import claims_by_chance
 

@@ -156,7 +156,7 @@ def _tallied(rows: list[dict[str, Any]], query: Query) -> list[Tally]:
 
 
 class Ask(NamedTuple):
-    """Trials of a calculation that a search asks for: so many at one size, from a first index on."""
+    """Trials of a calculation that a search asks for: a count at one size from an index on."""
 
     samples: int
     first: int

@@ -57,7 +57,8 @@ _HELD: weakref.WeakValueDictionary[str, ArrayData] = weakref.WeakValueDictionary
 
 
 class ArrayTask(Task):
-    """SplitRows of an `ArrayData`, of which the first `labels` training rows of a split have labels.
+    """SplitRows of an `ArrayData`, of which the first `labels` training rows of a split have
+    labels.
 
     Args:
         source: the name of the `ArrayData`, which must be held by this process.
@@ -66,8 +67,8 @@ class ArrayTask(Task):
         split: which of the splits.
         labels: how many training rows may be used.
 
-    SplitRows of the online oracle are drawn from the labelled ones, by their weights. Sample sizes and
-    splits are values: one program serves all of them.
+    SplitRows of the online oracle are drawn from the labelled ones, by their weights. Sample sizes
+    and splits are values: one program serves all of them.
     """
 
     source: str = static()

@@ -82,7 +82,8 @@ def test_pickles_are_refused_by_name(small, tmp_path):
     (tmp_path / "cifar-10-batches-py" / "data_batch_1").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
     with pytest.raises(
         SeparatrixError,
-        match=r"Python version of CIFAR-10, whose pickles .* get the binary version, cifar-10-binary.tar.gz",
+        match=r"Python version of CIFAR-10, whose pickles .* get the binary version, "
+        r"cifar-10-binary.tar.gz",
     ):
         data.get("cifar10", tmp_path)
     assert cached() == []
@@ -113,7 +114,8 @@ def spoil(folder, kind, arrays):
     [
         (
             "truncated",
-            r"train-images-idx3-ubyte.gz is truncated, damaged or not what it should be \(.*\); nothing was kept",
+            r"train-images-idx3-ubyte.gz is truncated, damaged or not what it should be \(.*\); "
+            r"nothing was kept",
         ),
         (
             "tampered",
@@ -121,7 +123,8 @@ def spoil(folder, kind, arrays):
         ),
         (
             "no gzip",
-            r"train-images-idx3-ubyte.gz is truncated, damaged .*it is no idx file of bytes.*nothing was kept",
+            r"train-images-idx3-ubyte.gz is truncated, damaged .*it is no idx file of bytes.*"
+            r"nothing was kept",
         ),
         ("bomb", r"holds more than \d+ bytes.*nothing was kept"),
         (

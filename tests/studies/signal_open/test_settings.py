@@ -1,4 +1,4 @@
-"""The settings of the study of open questions: which thresholds it asks for, and what it refuses."""
+"""The settings of the study of open questions: its thresholds, and what it refuses."""
 
 import pytest
 

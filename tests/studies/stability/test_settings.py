@@ -31,7 +31,8 @@ from separatrix.studies.stability.settings import StabilitySettings
         ),
         (
             {"sphere.most_numbers": "10"},
-            "the `most_numbers` of stability.sphere must be at least 4200, the smallest n·d, got 10",
+            "the `most_numbers` of stability.sphere must be at least 4200, the smallest n·d, got "
+            "10",
         ),
         ({"sphere.unshared": "7"}, "the `unshared` of stability.sphere must be among `patches`"),
         ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),

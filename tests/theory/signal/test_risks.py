@@ -14,7 +14,7 @@ ROWS = 200_000
 
 
 def simulate(patches, noise, signals=1, seed=1, dimension=3):
-    """Projections <w*, x_i> of full inputs with random labels, places and signal, and the labels."""
+    """Projections <w*, x_i> of full inputs with random labels, places and signal; the labels."""
     rng = np.random.default_rng(seed)
     w = rng.standard_normal(dimension)
     w /= np.linalg.norm(w)

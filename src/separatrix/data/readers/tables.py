@@ -151,8 +151,8 @@ def read_parquet(path: Path, limit: int, label: str | Columns | None = None) -> 
         # many, but pyarrow ends the process where they are damaged.)
         if nested := next((column for column in columns if column.max_repetition_level), None):
             raise SeparatrixError(
-                f"column `{printable(nested.path.split('.')[0])}` of {printable(path)} holds lists; "
-                "give every number a column"
+                f"column `{printable(nested.path.split('.')[0])}` of {printable(path)} holds "
+                "lists; give every number a column"
             )
         table = file.read()
         table.validate(full=True)

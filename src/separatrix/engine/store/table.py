@@ -79,7 +79,8 @@ class Table:
             by: the column that tells the lines apart; one line where there is no such column.
 
         Returns:
-            Axes of matplotlib, which a notebook shows; `axes.figure.savefig("risk.pdf")` saves them.
+            Axes of matplotlib, which a notebook shows; `axes.figure.savefig("risk.pdf")` saves
+            them.
         """
         from separatrix.plots import new_axes
 

@@ -1,8 +1,8 @@
 """A cache of drawn figures, so that no figure is drawn twice.
 
 The key is what a figure shows and the code that draws it. Equal figures of a report are drawn once;
-the names inside their SVGs differ, and are put in afterwards. Drawings are in the user's cache and not
-in a run's folder: the page trusts them, and a run's folder may come from somebody else.
+the names inside their SVGs differ, and are put in afterwards. Drawings are in the user's cache and
+not in a run's folder: the page trusts them, and a run's folder may come from somebody else.
 """
 
 import contextlib

@@ -94,11 +94,11 @@ class _Bound(Kind):
         over = f"{self.quantity} / ({self.law.formula})"
         most = "at most" if self.side > 0 else "at least"
         return (
-            f"Supported if the ratio {over} does not {self.verb} with {sizes}: its drift exponent in "
-            f"each of them, the slope of its logarithm in log {' or log '.join(self.sizes)}, is "
-            f"{most} {self.limit:+.2f} with the decision's confidence. Where {self._form} explains "
-            "the cells, clearly better than the bound's own form and than a power of it and as well "
-            "without a drift as with one, exponents against that form count too. "
+            f"Supported if the ratio {over} does not {self.verb} with {sizes}: its drift exponent "
+            f"in each of them, the slope of its logarithm in log {' or log '.join(self.sizes)}, "
+            f"is {most} {self.limit:+.2f} with the decision's confidence. Where {self._form} "
+            "explains the cells, clearly better than the bound's own form and than a power of it "
+            "and as well without a drift as with one, exponents against that form count too. "
             f"Refuted if some drift exponent is {'above' if self.side > 0 else 'below'} "
             f"{self.limit:+.2f}, over at least a factor of {self.range_factor:g} in that size, "
             "against both forms. Otherwise undecided."
@@ -111,8 +111,8 @@ class _Bound(Kind):
         compare = "≤" if self.side > 0 else "≥"
         form = "Σ_j c_j·f_j" if self.law.terms else f"{self.letter}·f"
         return (
-            f"claim: {self.quantity} {self.relation} {self.letter}·f, f = {self.law.formula}; models: "
-            f"{self.quantity} = {self.letter}·f·{powers} and (a + {form})·{powers}; "
+            f"claim: {self.quantity} {self.relation} {self.letter}·f, f = {self.law.formula}; "
+            f"models: {self.quantity} = {self.letter}·f·{powers} and (a + {form})·{powers}; "
             f"supported: {drifts} {compare} {self.limit:+.2f}"
         )
 
@@ -138,7 +138,10 @@ class _Bound(Kind):
     def _constant(self, cells: Sequence[Cell]) -> tuple[Evidence, ...]:
         find = smallest_constant if self.side > 0 else largest_constant
         word = "smallest" if self.side > 0 else "largest"
-        name = f"{word} {self.letter} with {self.quantity} {self.relation} {self.letter}·f in all cells"
+        name = (
+            f"{word} {self.letter} with {self.quantity} {self.relation} {self.letter}·f in all "
+            "cells"
+        )
         return (Evidence.of(name, find(cells, self.law, SHOWN_LEVEL)),)
 
     def _reason(self, drift: Drift, test: "_DriftTest", cells: Sequence[Cell]) -> str:

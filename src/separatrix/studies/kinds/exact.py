@@ -29,7 +29,8 @@ class Certificate(Kind):
 
     Evidence maps the name of each run to left/right - 1, the largest over its measured moments.
 
-    >>> Certificate("||u|| ≤ cηt√q", tolerance=1e-6).decide({"seed 0": -0.5, "seed 1": 1e-8}).verdict
+    >>> kind = Certificate("||u|| ≤ cηt√q", tolerance=1e-6)
+    >>> kind.decide({"seed 0": -0.5, "seed 1": 1e-8}).verdict
     'supported'
     """
 
@@ -81,9 +82,9 @@ class Certificate(Kind):
     def rule_in_words(self) -> str:
         """The rule of a certificate."""
         return (
-            f"Supported if no run violates {self.inequality} by more than {self.tolerance:g} of its "
-            "right side, the stated numerical error; the share of runs that could violate it is "
-            "bounded by Wilson's interval. Refuted by a single violation."
+            f"Supported if no run violates {self.inequality} by more than {self.tolerance:g} of "
+            "its right side, the stated numerical error; the share of runs that could violate it "
+            "is bounded by Wilson's interval. Refuted by a single violation."
         )
 
     def formula(self) -> str:

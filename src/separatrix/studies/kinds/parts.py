@@ -58,10 +58,10 @@ class Comparison(Kind):
         """The rule of a comparison."""
         other = "below" if self.side == "above" else "above"
         return (
-            f"Supported if {self.quantity} is {self.side} {self.reference:g} in every part that was "
-            "measured, each part's interval by itself (intersection–union). Refuted if some part's "
-            f"interval lies {other} {self.reference:g} after Holm's correction over the parts. "
-            "Otherwise undecided."
+            f"Supported if {self.quantity} is {self.side} {self.reference:g} in every part that "
+            "was measured, each part's interval by itself (intersection–union). Refuted if some "
+            f"part's interval lies {other} {self.reference:g} after Holm's correction over the "
+            "parts. Otherwise undecided."
         )
 
     def formula(self) -> str:
@@ -144,11 +144,13 @@ class Equivalence(Kind):
         ratio: Whether the quantity is a ratio.
 
     >>> from separatrix.inference.estimates import Known
-    >>> Equivalence("accuracy, LCN minus CNN", margin=0.05).decide({"n = 9": Known(0.01, 0.01)}).verdict
+    >>> kind = Equivalence("accuracy, LCN minus CNN", margin=0.05)
+    >>> kind.decide({"n = 9": Known(0.01, 0.01)}).verdict
     'supported'
     >>> Equivalence("accuracy, LCN minus CNN")
     Traceback (most recent call last):
-    separatrix.errors.ParameterError: the `margin` of Equivalence must be a number > 0 that is fixed beforehand, got None
+    separatrix.errors.ParameterError: the `margin` of Equivalence must be a number > 0 that is fixed
+        beforehand, got None
     """
 
     quantity: str
@@ -187,9 +189,9 @@ class Equivalence(Kind):
         """The rule of an equivalence."""
         low, high = self.range
         return (
-            f"Supported if {self.quantity} lies between {low:.4g} and {high:.4g} in every part: both "
-            "one-sided tests pass. Refuted if some part's interval lies outside of that range after "
-            "Holm's correction over the parts. Otherwise undecided."
+            f"Supported if {self.quantity} lies between {low:.4g} and {high:.4g} in every part: "
+            "both one-sided tests pass. Refuted if some part's interval lies outside of that "
+            "range after Holm's correction over the parts. Otherwise undecided."
         )
 
     def formula(self) -> str:

@@ -26,8 +26,8 @@ class Lazy(Study[LazySettings]):
     )
     claims = CLAIMS
     scales = SCALES
-    # Kernels of 2048 rows take seconds of a processor; 48 small programs are mostly compiled, several
-    # at once, for 60 to 120 s.
+    # Kernels of 2048 rows take seconds of a processor; 48 small programs are mostly compiled,
+    # several at once, for 60 to 120 s.
     full_minutes = 4
     full_machine = "one H200, estimated"
 
@@ -71,8 +71,8 @@ def notes(s: LazySettings) -> tuple[Note, ...]:
             "networks",
             "info",
             f"Trained networks have {s.filters} filters, hinge loss and Adam with rate {s.rate:g} "
-            f"for {s.steps} steps on the cube, and the recipe of the study `signal` on the signal. "
-            "Their rates were not tuned here: with a better rate a network needs fewer samples than "
-            "shown.",
+            f"for {s.steps} steps on the cube, and the recipe of the study `signal` on the "
+            "signal. Their rates were not tuned here: with a better rate a network needs fewer "
+            "samples than shown.",
         ),
     )

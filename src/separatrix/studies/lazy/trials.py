@@ -101,8 +101,9 @@ def kernel_of(s: LazySettings, task: str, network: str) -> KernelSpec:
 def kernel_errors(s: LazySettings, task: str, size: int, network: str, seed: int) -> list[float]:
     """The error of kernel ridge regression on fresh rows after every number of samples.
 
-    Training sets are nested. The ridge is chosen on `check_rows` further rows. The error is the risk, or for a regression the mean squared error to
-    the noiseless labels over that of their mean.
+    Training sets are nested. The ridge is chosen on `check_rows` further rows. The error is the
+    risk, or for a regression the mean squared error to the noiseless labels over that of their
+    mean.
 
     >>> s = LazySettings(bits=(8,), window=2, samples=(16, 256), test=128)
     >>> few, many = kernel_errors(s, "cube", 8, "LCN", seed=0)

@@ -13,8 +13,8 @@ SETTING = {
     "sphere": "On a teacher over windows of a point on a sphere",
 }
 _CONDITIONS = (
-    "exact tangent kernels of one hidden layer; the ridge, and of trained networks the best moment, "
-    "are chosen on the same number of rows beside the training set"
+    "exact tangent kernels of one hidden layer; the ridge, and of trained networks the best "
+    "moment, are chosen on the same number of rows beside the training set"
 )
 
 

@@ -95,9 +95,9 @@ def notes(s: PatternSearchSettings) -> tuple[Note, ...]:
             f"Each order is a CNN of {part.filters} filters, hinge loss, Adam with rate "
             f"{part.rate:g}, {part.batch} fresh rows a step and at most {part.steps} steps. An "
             "order drawn at random after an unknown one is again uniform, so every network hides "
-            "the bits by an order of its own. The recipe was not tuned, but the quick scale's orders "
-            "and steps were raised from 384 and 150 after a look at seed 41; controls on ordered "
-            "bits say whether it learns.",
+            "the bits by an order of its own. The recipe was not tuned, but the quick scale's "
+            "orders and steps were raised from 384 and 150 after a look at seed 41; controls on "
+            "ordered bits say whether it learns.",
         ),
         Note(
             "queries",

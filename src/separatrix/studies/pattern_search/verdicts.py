@@ -55,7 +55,8 @@ ORDERS_COST = Claim(
     "and train a convolutional network on each until one learns takes more rows than the "
     "exhaustive search over all sets of k bits.",
     "Section 5: the problem is then that of k-juntas, for which no polynomial algorithm is known",
-    "label = parity of k = ⌈log2 n⌉ bits after an unknown permutation; networks that learn in order",
+    "label = parity of k = ⌈log2 n⌉ bits after an unknown permutation; networks that learn in "
+    "order",
     Comparison("rows read, architecture search over junta search", "above", 1.0),
 )
 ORDERS_CHANCE = Claim(
@@ -63,14 +64,15 @@ ORDERS_CHANCE = Claim(
     "A convolutional network learns the permuted parity on as many random orders as chance puts "
     "the k bits into one window, a share (n-k+1)/C(n,k): training adds nothing to the draw.",
     "ours; it makes Section 5's argument a number",
-    "label = parity of k = ⌈log2 n⌉ bits after an unknown permutation; networks that learn in order",
+    "label = parity of k = ⌈log2 n⌉ bits after an unknown permutation; networks that learn in "
+    "order",
     Equivalence("share of orders that are learnt over (n-k+1)/C(n,k)", FACTOR, 1.0, ratio=True),
 )
 LINEAR_CHEAPER = Claim(
     "ours.search.linear",
-    "Reading rows instead of asking queries breaks the barrier for parities: the learner of Mossel, "
-    "O'Donnell and Servedio, which solves linear equations, looks at fewer candidates than the "
-    "low-degree algorithm, and the ratio grows with n.",
+    "Reading rows instead of asking queries breaks the barrier for parities: the learner of "
+    "Mossel, O'Donnell and Servedio, which solves linear equations, looks at fewer candidates "
+    "than the low-degree algorithm, and the ratio grows with n.",
     "ours; after Mossel, O'Donnell & Servedio (2003), to whom Section 5 refers",
     "noise-free samples, label = parity of k = ⌈log2 n⌉ bits",
     Together(

@@ -106,7 +106,7 @@ def gradient_figure(s: PatternWidthSettings, exact: list[dict[str, Any]]) -> Fig
 
 
 def noise_figure(s: PatternWidthSettings, results: Results) -> Figure:
-    """The share of seeds that leave chance for every gradient, at the largest of the noisy sizes."""
+    """The share of seeds that leave chance for every gradient, at the largest noisy size."""
     n = s.noisy_sizes[-1] if s.noisy_sizes else 0
     series = []
     for name in NETWORKS:

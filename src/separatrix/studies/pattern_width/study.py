@@ -17,7 +17,7 @@ from separatrix.studies.study import Study
 
 
 class PatternWidth(Study[PatternWidthSettings]):
-    """The width sweep of which Theorem 12 speaks: a phase diagram over bits, width and gradients."""
+    """The width sweep of Theorem 12: a phase diagram over bits, width and gradients."""
 
     name = "pattern-width"
     title = "How wide must a network be to leave chance on k-patterns?"
@@ -58,9 +58,9 @@ def notes(s: PatternWidthSettings) -> tuple[Note, ...]:
             "info",
             f"ReLU, hinge loss, Adam on {s.batch} fresh rows a step, at most {s.steps} steps. All "
             f"networks have the same rates ({', '.join(f'{rate:g}' for rate in s.rates)}); the "
-            f"rate of a cell is chosen on {s.tuning_seeds} seeds that decide nothing else. q counts "
-            "the filters of a window, or the units of a fully connected network; at equal q the "
-            "CNN and the FCN have equally many parameters.",
+            f"rate of a cell is chosen on {s.tuning_seeds} seeds that decide nothing else. q "
+            "counts the filters of a window, or the units of a fully connected network; at equal "
+            "q the CNN and the FCN have equally many parameters.",
         ),
         Note(
             "noise",

@@ -1,5 +1,5 @@
-"""What the study `pattern-width` runs: three networks over bits, widths and gradients, and the exact
-gradient at the start.
+"""What the study `pattern-width` runs: three networks over bits, widths and gradients, and the
+exact gradient at the start.
 """
 
 import dataclasses
@@ -22,7 +22,8 @@ ROUNDED = "bfloat16"
 
 @dataclasses.dataclass(frozen=True)
 class WidthCell:
-    """A point of the phase diagram: a network with `width` filters on `bits` bits, and its gradient.
+    """A point of the phase diagram: a network with `width` filters on `bits` bits, and its
+    gradient.
 
     `gradient` is "float32", "bfloat16", or the size of the noise as a text.
 

@@ -1,4 +1,4 @@
-"""The claims of the study `pattern-width`, and the thresholds and shares that are their evidence."""
+"""The claims of the study `pattern-width`, and the thresholds and shares behind them."""
 
 import dataclasses
 import math

@@ -96,8 +96,8 @@ def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:
             "Settled after results with the default seed had been seen: the convention |h| <= 1 "
             "beside |u| = 1 (added when the latter did not show the crossing near n = 32 that "
             "the prototype reported), the hidden bias 0.3 of the gradient tables (at 0.5 a "
-            "clipped unit's signal vanishes), parts of the tuning of rates, and, at full scale, the caps on steps and the "
-            "lowest Adam rate.",
+            "clipped unit's signal vanishes), parts of the tuning of rates, and, at full scale, "
+            "the caps on steps and the lowest Adam rate.",
         ),
         Note(
             "recipe",

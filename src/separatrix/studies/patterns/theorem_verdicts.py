@@ -294,8 +294,8 @@ def _log_error(row: dict[str, Any], signal: str) -> float:
 def exponent_changes(families: Families) -> dict[str, Estimate | None]:
     """How the exponent of the FCN's signal in n changes from one range of n to the next.
 
-    Only n whose k have the same parity are compared: a unit's signal depends on that parity, because
-    odd and even activations have no Fourier mass at even and odd degrees.
+    Only n whose k have the same parity are compared: a unit's signal depends on that parity,
+    because odd and even activations have no Fourier mass at even and odd degrees.
 
     >>> def row(n, k):
     ...     full = {"mean": n**-float(k), "high": n**-float(k), "draws": 2}

@@ -279,7 +279,8 @@ def _cnn_loses(s: PatternsSettings, learned: LearningResults) -> Finding:
 def symmetry_finding(gaps: dict[str, list[float]]) -> Finding:
     """The verdict on the FCN's indifference, from the audit's gaps by optimizer.
 
-    >>> symmetry_finding({"adam": [1e-12, 2e-12]}).verdict, symmetry_finding({"adam": [0.1]}).verdict
+    >>> gaps = ({"adam": [1e-12, 2e-12]}, {"adam": [0.1]})
+    >>> tuple(symmetry_finding(gap).verdict for gap in gaps)
     ('supported', 'refuted')
     """
     evidence = {

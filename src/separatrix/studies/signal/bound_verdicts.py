@@ -1,7 +1,8 @@
 """The bounds of the paper as claims, with the laws and the cells from which growths are judged.
 
 A bound is judged as a bound: its ratio to the law must not drift with a size. The same laws serve
-our own questions: outside the noise condition, against the floors, and whether the bound is the law.
+our own questions: outside the noise condition, against the floors, and whether the bound is the
+law.
 """
 
 import math

@@ -292,7 +292,7 @@ def middle_cells(s: SignalSettings) -> list[SignalCell]:
 
 
 def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
-    """Learning curves in the middle cell: alignment beside the floor, and the share that succeeds."""
+    """Learning curves in the middle cell: alignment beside the floor, and share of successes."""
     cells = [cell for cell in middle_cells(s) if key_of(cell) in searches]
     if not cells:
         return ()

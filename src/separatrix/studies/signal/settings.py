@@ -34,7 +34,8 @@ class Search(Settings, of="signal.search"):
     It ends when the interval of the threshold's logarithm is no wider than `width`, or after
     `trials`: the CNN's cost little and scatter much (`shared_trials`), the FCN's cost more and
     scatter less (`full_trials`). Searches at neighbouring recipes and for the second target end
-    after `few` trials. A search begins with `ahead` sizes a factor of two apart, `first` trials each.
+    after `few` trials. A search begins with `ahead` sizes a factor of two apart, `first` trials
+    each.
     """
 
     width: float = setting(default=0.2, low=0.02)
@@ -54,8 +55,9 @@ class Tuning(Settings, of="signal.tune"):
 
     A recipe is a place of a lattice: learning rates a factor `step` apart, and LSA biases `bias`
     apart (0: the bias is not tuned). Recipes are compared on `seeds` seeds, those of the FCN on
-    `full_seeds`: its trials cost more and scatter less. The search begins at the untuned recipe and moves to the best
-    neighbour until no neighbour is better: then the optimum is interior. It gives up after `moves`.
+    `full_seeds`: its trials cost more and scatter less. The search begins at the untuned recipe and
+    moves to the best neighbour until no neighbour is better: then the optimum is interior. It gives
+    up after `moves`.
     """
 
     step: float = setting(default=2.0, low=1.1)

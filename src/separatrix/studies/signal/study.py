@@ -87,8 +87,8 @@ def missing_estimators(s: SignalSettings, estimators: t.Thresholds) -> tuple[Not
         return ()
     listed = "; ".join(missing[:4]) + (f" and {len(missing) - 4} more" if missing[4:] else "")
     text = (
-        f"The budget ended before {len(missing)} of {len(every)} estimators were measured; the same "
-        f"command goes on from there: {listed}."
+        f"The budget ended before {len(missing)} of {len(every)} estimators were measured; the "
+        f"same command goes on from there: {listed}."
     )
     return (Note("estimators-missing", "warning", text),)
 

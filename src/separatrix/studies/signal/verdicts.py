@@ -137,8 +137,12 @@ def order_parts(
     >>> order_parts(SignalSettings(), {})
     {}
     """
+
+    def name(cell: SignalCell) -> str:
+        return f"{cell.regime}, k = {cell.patches}, d = {cell.dimension}"
+
     return {
-        f"{larger}/{smaller}, {cell.regime}, k = {cell.patches}, d = {cell.dimension}": ThresholdRatio(
+        f"{larger}/{smaller}, {name(cell)}": ThresholdRatio(
             threshold, thresholds[cell._replace(network=smaller)]
         )
         for smaller, larger in PAIRS
@@ -211,7 +215,8 @@ def judge_em(
 def judge_noted(
     s: SignalSettings, thresholds: Mapping[SignalCell, Threshold], estimators: Thresholds
 ) -> Finding:
-    """The two-step algorithm as noted over averaging, the geometric mean over the cells of each regime.
+    """The two-step algorithm as noted over averaging, the geometric mean over the cells of each
+    regime.
 
     >>> judge_noted(SignalSettings(), {}, {}).verdict
     'not measured'

@@ -60,8 +60,8 @@ def ratio_figure(searches: dict[OpenCell, SearchResult], floors: Floors) -> Figu
         Axis(""),
         Axis("ratio of samples", log=True),
         tuple(series),
-        "95 % intervals; a hollow mark is a bound where a search was censored. Networks that did not "
-        "train are left out.",
+        "95 % intervals; a hollow mark is a bound where a search was censored. Networks that did "
+        "not train are left out.",
         headline=True,
     )
 

@@ -90,8 +90,9 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     """
     out = []
     note = (
-        f"Runs that ended within {100 * s.edge_distance:g} % of the edge 2/η = {s.edge:g}, "
-        f"K = {s.sphere.width}, {s.sphere.steps} steps; geometric means over seeds with 95 % intervals."
+        f"Runs that ended within {100 * s.edge_distance:g} % of the edge 2/η = {s.edge:g}, K = "
+        f"{s.sphere.width}, {s.sphere.steps} steps; geometric means over seeds with 95 % "
+        "intervals."
     )
     for d in s.sphere.dimensions:
         gaps = _lines(s, rows, d, "regression.gap")

@@ -126,17 +126,18 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
         Note(
             "chosen-after-looking",
             "info",
-            "Sizes and rules were chosen after looking at: the gaps of shared networks over m and "
-            "n at d = 200 (full size, seed 21) and d = 40 (quick size, seed 5); trial runs at the "
-            "quick scale (seeds 0 and 5), after which its m, d and n were changed so that all runs "
-            "reach the edge, and the unit-norm control and the test of the mechanism became claims "
-            "of their own; the quick scale again (seed 41), after which its full networks got seven "
-            "sample sizes from 64 on (with three from 140 on their slope was undecided) and three "
-            "parts were left to larger scales (seeds 42 and 43 checked that); and, for the other parts, seeds 1 to 8 of earlier versions of this "
-            "study. The law of the onset (at least linear in m, not growing in d) was written "
-            "after the first of these. The vocabulary's noise and step size are ours: the step was "
-            "lowered after at 0.1 all units of some shared networks had died. Seeds from 9 on, but "
-            "21 and 41 to 43, have not been looked at.",
+            "Sizes and rules were chosen after looking at: the gaps of shared networks over m "
+            "and n at d = 200 (full size, seed 21) and d = 40 (quick size, seed 5); trial runs "
+            "at the quick scale (seeds 0 and 5), after which its m, d and n were changed so that "
+            "all runs reach the edge, and the unit-norm control and the test of the mechanism "
+            "became claims of their own; the quick scale again (seed 41), after which its full "
+            "networks got seven sample sizes from 64 on (with three from 140 on their slope was "
+            "undecided) and three parts were left to larger scales (seeds 42 and 43 checked "
+            "that); and, for the other parts, seeds 1 to 8 of earlier versions of this study. "
+            "The law of the onset (at least linear in m, not growing in d) was written after the "
+            "first of these. The vocabulary's noise and step size are ours: the step was lowered "
+            "after at 0.1 all units of some shared networks had died. Seeds from 9 on, but 21 "
+            "and 41 to 43, have not been looked at.",
         ),
     ]
     if "images" in s.parts:

@@ -27,7 +27,8 @@ def sq_dimension(bits: ArrayLike, window: ArrayLike, ordered: bool = True) -> fl
       ordered: whether the bits are consecutive (n − k + 1 windows) or any (C(n, k) sets).
 
     Returns:
-      The number of parities, inf beyond 1.8e308; they are orthogonal under the uniform distribution.
+      The number of parities, inf beyond 1.8e308; they are orthogonal under the uniform
+      distribution.
 
     >>> sq_dimension(64, 6), sq_dimension(64, 6, ordered=False)
     (59.0, 74974368.0)

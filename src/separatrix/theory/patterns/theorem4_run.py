@@ -74,8 +74,8 @@ class RunStart:
     place, and Lemma 6's readout.
 
     `counts` has a row for every set of filters: one row for a convolution, one per window for a
-    locally connected network. `comparator` is that readout for one filter of each sign pattern, `norm` its Euclidean norm over
-    all filters.
+    locally connected network. `comparator` is that readout for one filter of each sign pattern,
+    `norm` its Euclidean norm over all filters.
 
     >>> start = draw_start(Theorem4Run(4, 2, 256, 10), seed=0, parity=True)
     >>> start.table.tolist(), int(start.counts.sum())

@@ -2,8 +2,8 @@
 
 `estimators` has the algorithms for one training set in NumPy, and on a CPU they run there: few
 training sets cost less than a compiler. On a GPU expectation-maximisation and the LSA step are
-compiled, one program per *frame*: sizes are rounded up and the surplus is masked, so that many cells
-share a program. The two draw different training sets of the same distribution.
+compiled, one program per *frame*: sizes are rounded up and the surplus is masked, so that many
+cells share a program. The two draw different training sets of the same distribution.
 
 Labels and the signal's direction are not drawn. Every estimator multiplies rows by their labels
 first, which gives the signal plus noise, and is equivariant under rotations, so that the first
@@ -220,7 +220,7 @@ def _window_alignment(frame: EstimatorFrame, case: _Case) -> Float[Array, ""]:
 
 
 def _full_alignment(frame: EstimatorFrame, case: _Case) -> Float[Array, ""]:
-    """FCN: soft spherical k-means, first in the rows' leading subspace and then in the whole space."""
+    """FCN: soft spherical k-means, first in the rows' leading subspace, then in the whole space."""
     key = root_key(case.words)
     used = jnp.arange(frame.patches) < case.patches
     column = jnp.arange(frame.dimension)

@@ -223,7 +223,7 @@ def drawn_alignments(
 def _draw_full_genie(
     rng: np.random.Generator, counts: np.ndarray, size: int, noise: float
 ) -> np.ndarray:
-    """The best alignment with every direction among the means of rows that hold one direction each."""
+    """The best alignment with every direction among the means of rows with one direction each."""
     draws, patches = counts.shape
     spread = noise * np.sqrt(counts)[:, :, None]  # of a sum of rows, in every coordinate
     along = spread * rng.standard_normal((draws, patches, patches))
