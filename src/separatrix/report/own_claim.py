@@ -211,7 +211,10 @@ def compare(
     rankings, notes = _rankings(thresholds, laws, list(networks), len(sizes))
     notes += _guard_notes(thresholds, plan, goals, baselines)
     if learner is None:
-        words = f"every network learns with Adam, rate {DEFAULT_RATE:g}, {DEFAULT_STEPS} steps; give `learner` to tune it, by network if need be"
+        words = (
+            f"every network learns with Adam, rate {DEFAULT_RATE:g}, {DEFAULT_STEPS} steps; give "
+            "`learner` to tune it, by network if need be"
+        )
         notes.append(Note("default-learner", "info", words))
     finding = _judged(claim, list(networks), sizes, thresholds)
     figure = _figure(list(networks), list(over), sizes, thresholds, "Samples needed")
