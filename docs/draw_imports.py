@@ -29,7 +29,8 @@ def imports() -> dict[str, set[str]]:
     for file in sorted(SOURCE.rglob("*.py")):
         relative = file.relative_to(SOURCE.parent).with_suffix("")
         name = ".".join(relative.parts)
-        if name == "separatrix.__init__":  # re-exports everything, lazily
+        # The first re-exports everything, lazily; the second is the command.
+        if name in ("separatrix.__init__", "separatrix.__main__"):
             continue
         home = edges.setdefault(package_of(name), set())
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
