@@ -2,6 +2,8 @@
 
 import collections
 
+import pandas as pd
+
 from separatrix.inference import Tally, estimate_threshold
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open import verdicts as c
@@ -34,8 +36,7 @@ def judged(searches, s=S):
 def test_nothing_run_is_not_measured():
     findings = judged({})
     assert {finding.verdict for finding in findings.values()} == {"not measured"}
-    assert "fixed place" in findings["lahoti.break.fixed"].reason
-    assert "different dimension" in findings["lahoti.break.dimensions"].reason
+    assert "--scale laptop" in findings["lahoti.break.fixed"].reason
     assert "--scale laptop" in findings["ours.open.sign"].reason
     assert "fewer than two numbers" in findings["ours.algorithms.growth"].reason
 
@@ -128,3 +129,42 @@ def test_equal_samples_are_told_where_trials_are_many():
     exact = estimate_threshold([Tally(99, 0, 4000), Tally(101, 4000, 4000)])
     known = {OpenCell("plain", name, 8): exact for name in ("FCN", "FCN from CNN")}
     assert c.judge_algorithm(S, known, [], "FCN from CNN").verdict == "supported"
+
+
+def test_a_fixed_place_ends_both_advantages():
+    def verdict(local, full):
+        sizes = {("fixed", "CNN", 8): 50.0, ("fixed", "LCN", 8): local, ("fixed", "FCN", 8): full}
+        return judged(found_at(sizes))["lahoti.break.fixed"].verdict
+
+    assert verdict(25.0, 12.0) == "supported"
+    assert verdict(25.0, 900.0) == "refuted"
+    assert verdict(25.0, 30.0) == "undecided"
+
+
+def test_narrow_patches_are_compared_with_equal_ones():
+    def verdict(local):
+        sizes = {
+            ("plain", "CNN", 8): 10.0,
+            ("plain", "LCN", 8): 200.0,
+            ("dimensions", "CNN", 8): 20.0,
+            ("dimensions", "LCN", 8): local,
+        }
+        return judged(found_at(sizes))["lahoti.break.dimensions"].verdict
+
+    assert verdict(150.0) == "supported"
+    assert verdict(1600.0) == "refuted"
+    assert verdict(400.0) == "undecided"
+
+
+def test_noise_of_one_variance_is_compared_with_the_plain_task():
+    def verdict(uneven):
+        sizes = {("plain", "LCN", 8): 200.0, ("uneven", "LCN", 8): uneven}
+        return judged(found_at(sizes))["ours.open.effective-noise"]
+
+    assert verdict(200.0).verdict == "undecided"
+    tallies = [Tally(170, 0, 900), Tally(200, 450, 900), Tally(235, 900, 900)]
+    same = SearchResult(estimate_threshold(tallies), pd.DataFrame())
+    searches = {OpenCell(name, "LCN", 8): same for name in ("plain", "uneven")}
+    assert judged(searches)["ours.open.effective-noise"].verdict == "supported"
+    assert verdict(380.0).verdict == "refuted"
+    assert "harmonic mean" in verdict(380.0).reason

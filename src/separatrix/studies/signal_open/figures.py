@@ -1,14 +1,24 @@
 """Tables and figures of the study of open questions."""
 
 import math
+from collections.abc import Mapping
 
+from separatrix.inference import Threshold
 from separatrix.studies.claims import Finding
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS
 from separatrix.studies.signal_open.settings import STARTS, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import Choices, Floors, target_of
-from separatrix.studies.signal_open.verdicts import OPEN, PAIRS, ratios, trained, untrained
+from separatrix.studies.signal_open.verdicts import (
+    OPEN,
+    PAIRS,
+    noise_ratios,
+    ratios,
+    trained,
+    untrained,
+    variance_factors,
+)
 from separatrix.theory.signal import bounds_for
 
 BOUNDS = (
@@ -169,3 +179,22 @@ def open_table(
         columns,
         tuple(rows),
     )
+
+
+def effective_table(known: Mapping[OpenCell, Threshold]) -> TableData:
+    """The effective variance of noise that is uneven or not Gaussian: samples over those of the
+    plain task, beside what three ways of averaging would give.
+    """
+    rows = []
+    for cell, gap in noise_ratios(known).items():
+        interval = gap.interval(0.95)
+        factors = variance_factors(cell.patches) if cell.variant == "uneven" else {"mean": 1.0}
+        inside = [name for name, f in factors.items() if interval.low <= f <= interval.high]
+        shown = [f"{factors[n]:.3g}" if n in factors else "" for n in variance_factors(2)]
+        rows.append((*cell, str(interval), *shown, ", ".join(inside) or "none of them"))
+    columns = (
+        *("variant", "network", "k", "samples over the plain task's", "by the mean variance"),
+        *("by the harmonic mean", "by the largest", "in the interval"),
+    )
+    title = "Which variance counts? Samples over those with even Gaussian noise, 95 % intervals"
+    return TableData("effective-noise", title, columns, tuple(rows))

@@ -42,7 +42,14 @@ VARIANTS = {
         {"signals": 2, "product": 1},
     ),
     "depth-two": Variant("the networks have two hidden layers"),
+    "fixed": Variant("the signal is always in the same patch", {"still": 1}),
+    "dimensions": Variant(
+        "every second patch has two thirds of the dimensions, with a signal of the same norm",
+        {"narrow": 1},
+    ),
 }
+# Noise that the paper leaves open: does its variance say how many samples are needed?
+NOISY = ("uneven", "laplace", "uniform", "sign")
 # Learnt by the paper's own networks
 SIGNED = tuple(name for name in VARIANTS if name not in ("product", "depth-two"))
 
@@ -89,7 +96,7 @@ class OpenSettings(Settings, of="signal-open"):
     """
 
     variants: tuple[str, ...] = setting(
-        default=("uneven", "dependent", "laplace"),
+        default=("uneven", "dependent", "laplace", "fixed", "dimensions"),
         among=(name for name in VARIANTS if name != "plain"),
     )
     patches: tuple[int, ...] = setting(default=(6, 8), low=MOST_SIGNALS)
@@ -100,11 +107,11 @@ class OpenSettings(Settings, of="signal-open"):
     noise: float = setting(default=0.3, low=0, open_low=True)
     bias: float = 0.5
     margin: float = setting(default=0.05, low=0, open_low=True)
-    steps: int = 80
+    steps: int = 150
     product: ProductSettings = ProductSettings()
     test: int = 1024
     least: tuple[int, ...] = (2, 9, 129)
-    largest: int = 2048
+    largest: int = 4096
     width: float = 1.2
     trials: int = 36
     round: int = 480
@@ -162,6 +169,8 @@ LARGER = {
         "uniform",
         "sign",
         "depth-two",
+        "fixed",
+        "dimensions",
     ),
     "starts": STARTS,
     "least": (2, 2, 2),

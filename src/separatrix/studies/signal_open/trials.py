@@ -39,6 +39,7 @@ LAWS = {"gaussian": normal, "laplace": laplace, "uniform": level, "sign": sign}
 DEEP_WIDTH = 4  # filters per patch in each of two layers; the FCN has as many units as the LCN
 DEEP_BIAS = 0.25  # half of the one layer's: the signal passes two thresholds
 RELU_WIDTH = 4
+COMMON_RATE = 0.3  # of the FCN's base rate under common noise, at which it diverges otherwise
 SPARSITY = 0.1  # the ℓ1 penalty, as a share of the noise that a coordinate's gradient has
 FLOOR_ROWS = 100_000
 FLOOR_BLOCK = 1_000  # rows that share one draw of the signal
@@ -49,8 +50,10 @@ class VariantTask(Task):
     their compiled programs.
 
     `signals` (1 to 3), `product` (1: the label is the product of two signs), `law` (which noise, by
-    its place among gaussian, laplace, uniform, sign), `unevenness` and `dependence` mean what they
-    mean in `SignalTask`, whose rows these are bit by bit (tested).
+    its place among gaussian, laplace, uniform, sign), `unevenness`, `dependence` and `still` (1: a
+    fixed position) mean what they mean in `SignalTask`, whose rows these are bit by bit (tested).
+    With `narrow` every second patch has two thirds of the dimensions; its signal is that part of w*,
+    scaled to norm 1.
 
     >>> VariantTask(4, 3, 0.3, law=1, unevenness=0.5).plain().distribution
     'laplace'
@@ -64,6 +67,8 @@ class VariantTask(Task):
     law: int = value(low=0, high=len(LAWS) - 1, integer=True, default=0)
     unevenness: float = value(low=0, high=1, default=0.0)
     dependence: float = value(low=0, high=1, default=0.0)
+    still: int = value(low=0, high=1, integer=True, default=0)
+    narrow: int = value(low=0, high=1, integer=True, default=0)
 
     def check(self) -> None:
         if self.patches < MOST_SIGNALS:
@@ -78,11 +83,14 @@ class VariantTask(Task):
         return (self.patches, self.dimension)
 
     def plain(self) -> SignalTask:
-        """The same distribution as the package's own task."""
+        """The same distribution as the package's own task, which has no narrow patches."""
+        if self.narrow:
+            raise ParameterError("SignalTask", "narrow", "0: its patches are alike", self.narrow)
         return SignalTask(
             self.patches,
             self.dimension,
             self.noise,
+            position="fixed" if self.still else "random",
             signals=self.signals,
             label="product" if self.product else "sign",
             distribution=tuple(LAWS)[self.law],
@@ -112,7 +120,11 @@ class VariantTask(Task):
         common = draw(self._noise, named(key, "common"), (rows, frame.dimension))[:, None, :]
         noise = jnp.sqrt(1.0 - self.dependence) * noise + jnp.sqrt(1.0 * self.dependence) * common
         tilt = 2.0 * patch / jnp.maximum(self.patches - 1, 1) - 1.0
-        inside = (patch < self.patches)[:, None] & (jnp.arange(frame.dimension) < self.dimension)
+        short = (self.narrow == 1) & (patch % 2 == 1)
+        width = jnp.where(short, jnp.maximum(2 * self.dimension // 3, 1), self.dimension)
+        inside = (patch < self.patches)[:, None] & (jnp.arange(frame.dimension) < width[:, None])
+        norm = jnp.sqrt(jnp.maximum((truth**2 * inside).sum(1), 1e-12))
+        signal = signal * jnp.where(short, 1.0 / norm, 1.0)
         spread = jnp.sqrt(jnp.maximum(1.0 + self.unevenness * tilt, 0.0))
         # Left to itself a GPU's compiler folds these small arrays, one by one, into the large one
         # and takes half a minute for it.
@@ -135,7 +147,7 @@ class VariantTask(Task):
             jnp.where(jnp.arange(frame.patches) < self.patches, scores, -1.0), MOST_SIGNALS
         )[1]
         # With one signal only the first place has a strength.
-        return jnp.where(self.signals == 1, one, several)
+        return jnp.where(self.signals == 1, one, several) * (1 - self.still)
 
 
 def variant_task(variant: str, patches: int, dimension: int, noise: float) -> VariantTask:
@@ -224,6 +236,8 @@ def open_learner(
             lsa_bias=Ramp(0.0, bias),
         )
     factor = 1.0 if network == "FCN with ℓ1" else rate
+    if (variant, network) == ("dependent", "FCN"):
+        factor *= COMMON_RATE
     return signal_learner(
         "FCN" if network in STARTS else network,
         patches,
@@ -292,7 +306,7 @@ def floor_of(lab: Lab, s: OpenSettings, variant: str, patches: int) -> Floor:
     }
     risks = lab.remember("variant-floor", parameters, lambda: simulate_floor(**parameters))
     rule = "the Bayes rule" if variant == "product" else "the network that knows the signal"
-    if variant in ("plain", "depth-two"):
+    if variant in ("plain", "depth-two", "dimensions"):
         return Floor(true_signal_risk(patches, s.noise, s.bias), 0.0, risks["linear"], rule)
     return Floor(risks["risk"], risks["error"], risks["linear"], rule)
 
@@ -361,6 +375,7 @@ def _projections(
     tilt = 2.0 * np.arange(patches) / max(patches - 1, 1) - 1.0
     inner = noise * inner * np.sqrt(1 + changes.get("unevenness", 0.0) * tilt)
     places = rng.permuted(np.tile(np.arange(patches), (FLOOR_BLOCK, 1)), axis=1)[:, :signals]
+    places = places * (1 - changes.get("still", 0))
     signs = rng.choice([-1.0, 1.0], (FLOOR_BLOCK, signals))
     product = bool(changes.get("product"))
     y = signs.prod(1) if product else signs[:, 0]

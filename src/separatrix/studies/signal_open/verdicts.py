@@ -7,12 +7,14 @@ disappears" is supported when it does. What the paper leaves open is our questio
 import itertools
 from collections.abc import Mapping
 
+import numpy as np
+
 from separatrix.inference import Threshold
 from separatrix.inference.estimates import QuotientOf, ThresholdRatio
 from separatrix.studies.claims import Claim, Evidence, Finding, judge
 from separatrix.studies.kinds import Comparison, Equivalence, Trend
 from separatrix.studies.search import SearchResult
-from separatrix.studies.signal_open.settings import VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.settings import NOISY, VARIANTS, OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import Floors
 from separatrix.theory.signal import bounds_for
 
@@ -63,13 +65,14 @@ DIMENSIONS = Claim(
     CONDITIONS,
     Comparison("samples, LCN over CNN, relative to patches of one dimension", "below", 1.0),
 )
-# Why no scale of the study can answer a claim, and what would
-MISSING = {
-    FIXED: "no variant of this study keeps the signal in one patch: it needs a task whose signal "
-    "has a fixed place, learnt by all three networks",
-    DIMENSIONS: "no variant of this study has patches of different dimension: it needs a task "
-    "with such patches and a filter that is shared among them",
-}
+EFFECTIVE = Claim(
+    "ours.open.effective-noise",
+    "Uneven and non-Gaussian noise counts by its variance: a network needs as many samples as with "
+    "even Gaussian noise of the same mean variance.",
+    f"ours; {SUMMARY}, open question 2 (how the bounds change)",
+    CONDITIONS,
+    Equivalence("samples, over those with even Gaussian noise", SAME_SAMPLES, 1.0, True),
+)
 OPEN = {
     name: Claim(
         f"ours.open.{name}",
@@ -114,7 +117,13 @@ GROWTH = Claim(
     BOUND_CONDITIONS,
     Trend("samples, gradient descent over ℓ1", "k", "rising", 1.0),
 )
-CLAIMS = (SEVERAL, INTERACTION, FIXED, DIMENSIONS, *OPEN.values(), *ALGORITHMS.values(), GROWTH)
+CLAIMS = (
+    *(SEVERAL, INTERACTION, FIXED, DIMENSIONS),
+    *OPEN.values(),
+    EFFECTIVE,
+    *ALGORITHMS.values(),
+    GROWTH,
+)
 ABSENT = "this scale does not contain it: `--scale laptop` does"
 
 Known = Mapping[OpenCell, Threshold]
@@ -128,8 +137,10 @@ def judge_all(
     return (
         judge_several(s, known, failed),
         judge_interaction(s, known, failed),
-        *(judge(claim, {}, reason=reason) for claim, reason in MISSING.items()),
+        judge_fixed(s, known, failed),
+        judge_dimensions(s, known, failed),
         *(judge_order(s, known, failed, variant) for variant in OPEN),
+        judge_effective(s, known, failed),
         *(judge_algorithm(s, known, failed, name) for name in ALGORITHMS),
         judge_growth(s, known, failed),
     )
@@ -229,6 +240,95 @@ def judge_interaction(s: OpenSettings, known: Known, failed: list[OpenCell]) -> 
     )
     parts = {f"k = {k}": gaps[k] for k in _inside(s, gaps)}
     return judge(INTERACTION, parts, s.outside(_inside(s, gaps)), reason)
+
+
+def judge_fixed(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """LCN over CNN and FCN over LCN when the signal stays in one patch.
+
+    >>> judge_fixed(OpenSettings(), {}, []).verdict
+    'not measured'
+    """
+    gaps = {pair: ratios(known, "fixed", pair[1], pair[0]) for pair in PAIRS}
+    sizes = {k: None for own in gaps.values() for k in own}
+    parts = {
+        f"{larger}/{smaller}, k = {k}": own[k]
+        for (smaller, larger), own in gaps.items()
+        for k in _inside(s, own)
+    }
+    reason = "" if parts else _why(failed, "fixed", ("CNN", "LCN", "FCN"))
+    return judge(FIXED, parts, s.outside(_inside(s, sizes)), reason)
+
+
+def judge_dimensions(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """LCN over CNN with narrow patches, over the same with patches of one dimension.
+
+    >>> judge_dimensions(OpenSettings(), {}, []).verdict
+    'not measured'
+    """
+    narrow, plain = (ratios(known, name, "LCN", "CNN") for name in ("dimensions", "plain"))
+    sizes = {k: None for k in narrow if k in plain}
+    parts = {f"k = {k}": QuotientOf(narrow[k], plain[k]) for k in _inside(s, sizes)}
+    also = [
+        Evidence.of(f"samples, LCN over CNN, {name}, k = {k}", gaps[k].interval(0.95))
+        for name, gaps in (("narrow patches", narrow), ("patches of one dimension", plain))
+        for k in sizes
+    ]
+    reason = "" if parts else _why(failed, "dimensions", ("CNN", "LCN"))
+    return judge(DIMENSIONS, parts, s.outside(_inside(s, sizes)), reason, also)
+
+
+def variance_factors(patches: int) -> dict[str, float]:
+    """What an effective variance of uneven noise would be, over the mean variance of patches.
+
+    >>> {name: round(factor, 2) for name, factor in variance_factors(8).items()}
+    {'mean': 1.0, 'harmonic mean': 0.44, 'largest': 1.9}
+    """
+    tilt = 2 * np.arange(patches) / max(patches - 1, 1) - 1
+    own = 1 + VARIANTS["uneven"].changes["unevenness"] * tilt
+    return {
+        "mean": float(own.mean()),
+        "harmonic mean": float(1 / np.mean(1 / own)),
+        "largest": float(own.max()),
+    }
+
+
+def noise_ratios(known: Known) -> dict[OpenCell, ThresholdRatio]:
+    """The samples under uneven or non-Gaussian noise over those of the plain task, by cell.
+
+    >>> noise_ratios({})
+    {}
+    """
+    return {
+        cell: ThresholdRatio(threshold, known[cell._replace(variant="plain")])
+        for cell, threshold in known.items()
+        if cell.variant in NOISY and cell._replace(variant="plain") in known
+    }
+
+
+def judge_effective(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
+    """Samples under noise of the same variance over those of the plain task, in every cell.
+
+    >>> judge_effective(OpenSettings(), {}, []).verdict
+    'not measured'
+    """
+    gaps = noise_ratios(known)
+    inside = _inside(s, {cell.patches: None for cell in gaps})
+    parts = {
+        f"{cell.variant}, {cell.network}, k = {cell.patches}": gap
+        for cell, gap in gaps.items()
+        if cell.patches in inside
+    }
+    uneven = {cell.patches for cell in gaps if cell.variant == "uneven"}
+    reason = "" if parts else _why(failed, "uneven", ("CNN", "LCN", "FCN"))
+    if parts and uneven:
+        most = max(uneven)
+        shown = variance_factors(most)
+        reason = (
+            f"if uneven noise counted by the harmonic mean of the patches' variances, the factor at "
+            f"k = {most} would be {shown['harmonic mean']:.2g}, and {shown['largest']:.2g} by the "
+            "largest"
+        )
+    return judge(EFFECTIVE, parts, s.outside(inside), reason)
 
 
 def judge_order(s: OpenSettings, known: Known, failed: list[OpenCell], variant: str) -> Finding:
