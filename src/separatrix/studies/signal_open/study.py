@@ -141,8 +141,8 @@ def open_notes(
         f"samples either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four "
         "shares). The quick scale's steps (80 and 150) and the FCN's rate under common noise (0.03 "
         "to 3 times its base rate) were tried on seed 41. The kinds and margins of its claims were "
-        "fixed on 2026-11-18, after full runs with earlier rules (evidence/history). Another --seed "
-        "gives data that none of these has seen."
+        "fixed on 2026-11-18, after full runs with earlier rules (evidence/history). Another "
+        "--seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]
     failed = c.untrained(searches, floors)

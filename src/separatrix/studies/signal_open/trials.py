@@ -52,8 +52,8 @@ class VariantTask(Task):
     `signals` (1 to 3), `product` (1: the label is the product of two signs), `law` (which noise, by
     its place among gaussian, laplace, uniform, sign), `unevenness`, `dependence` and `still` (1: a
     fixed position) mean what they mean in `SignalTask`, whose rows these are bit by bit (tested).
-    With `narrow` every second patch has two thirds of the dimensions; its signal is that part of w*,
-    scaled to norm 1.
+    With `narrow` every second patch has two thirds of the dimensions; its signal is that part of
+    w*, scaled to norm 1.
 
     >>> VariantTask(4, 3, 0.3, law=1, unevenness=0.5).plain().distribution
     'laplace'

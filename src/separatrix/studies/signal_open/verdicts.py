@@ -324,9 +324,9 @@ def judge_effective(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Fi
         most = max(uneven)
         shown = variance_factors(most)
         reason = (
-            f"if uneven noise counted by the harmonic mean of the patches' variances, the factor at "
-            f"k = {most} would be {shown['harmonic mean']:.2g}, and {shown['largest']:.2g} by the "
-            "largest"
+            f"if uneven noise counted by the harmonic mean of the patches' variances, the factor "
+            f"at k = {most} would be {shown['harmonic mean']:.2g}, and {shown['largest']:.2g} by "
+            "the largest"
         )
     return judge(EFFECTIVE, parts, s.outside(inside), reason)
 
