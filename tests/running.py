@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import separatrix as sx
-from separatrix.engine import use_compilation_cache
+from separatrix.engine import Ledger, use_compilation_cache
 from separatrix.engine.execute import local
+from separatrix.engine.store import ledger, parts
+from separatrix.spec import digest
 
 TASK = sx.SignalTask(patches=4, dimension=3, noise=0.3)
 NETWORK = sx.CNN(field=1, readout="sum", bias=False)
@@ -34,6 +36,25 @@ def fake_worker(folder, monkeypatch, body):
     program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(local.sys, "executable", str(program))
+
+
+def numbered_row(number, **more):
+    """A row of a ledger whose results depend on its number."""
+    return {
+        "trial": digest(number),
+        "number": number,
+        "risk": number / 7,
+        "trace.loss": [0.5, float(number)],
+    } | more
+
+
+def filled_ledger(folder, count, each=1, **more):
+    """A ledger of `count` parts that no automatic packing has touched."""
+    source = Ledger.open(folder)
+    for start in range(0, count * each, each):
+        table = ledger.table_of([numbered_row(i, **more) for i in range(start, start + each)])
+        parts.write_part(source.parts, table.arrow)
+    return source
 
 
 def plain_rows(table):

@@ -1,7 +1,6 @@
 """A run while it goes on: everything is counted, nothing is written, damage does not stop it."""
 
 import json
-import os
 import re
 
 import pytest
@@ -13,36 +12,12 @@ from separatrix.engine.store.ledger import Ledger
 from separatrix.errors import SeparatrixError
 from separatrix.report import Watcher
 from separatrix.studies.live import LIVE
-
-NETWORKS = ("shared", "local", "full")
-
-
-def rows(name, count, status="reached"):
-    return [
-        {
-            "trial": f"{name}{i:031x}",
-            "task.type": "SignalTask",
-            "network.connectivity": NETWORKS[i % 3],
-            "status": status,
-            "risk": 0.1,
-        }
-        for i in range(count)
-    ]
+from watched_run import rows, write_ledger
 
 
 @pytest.fixture
 def run(tmp_path):
-    ledger = Ledger.open(write_folder(tmp_path))
-    for name, count, age in (("a", 30, 1000), ("b", 12, 30)):
-        before = set(ledger.files())
-        ledger.write(rows(name, count))
-        for file in set(ledger.files()) - before:
-            os.utime(file, (10_000 - age, 10_000 - age))
-    return tmp_path / "run"
-
-
-def write_folder(tmp_path):
-    return tmp_path / "run"
+    return write_ledger(tmp_path / "run")
 
 
 def contents(folder):

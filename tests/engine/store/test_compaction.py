@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import separatrix as sx
-from running import plain_rows, tiny
+from running import filled_ledger, numbered_row, plain_rows, tiny
 from separatrix.engine import DamagedPart, Ledger, policy
 from separatrix.engine.policy import COMPACTION_PARTS
 from separatrix.engine.store import ledger, parts
@@ -22,26 +22,6 @@ from separatrix.files import lock
 from separatrix.spec import digest
 
 
-def row(number, **more):
-    return {
-        "trial": digest(number),
-        "number": number,
-        "risk": number / 7,
-        "trace.loss": [0.5, float(number)],
-    } | more
-
-
-def filled(folder, count, each=1, **more):
-    """A ledger of `count` parts that no automatic packing has touched."""
-    source = Ledger.open(folder)
-    for start in range(0, count * each, each):
-        parts.write_part(
-            source.parts,
-            ledger.table_of([row(i, **more) for i in range(start, start + each)]).arrow,
-        )
-    return source
-
-
 def rows_in(folder):
     found = Ledger(folder).read().arrow.sort_by("number").to_pylist()
     assert len({each["trial"] for each in found}) == len(found)
@@ -49,11 +29,13 @@ def rows_in(folder):
 
 
 def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
-    source = filled(tmp_path, COMPACTION_PARTS + 5, each=3)
+    source = filled_ledger(tmp_path, COMPACTION_PARTS + 5, each=3)
     before = rows_in(tmp_path)
     assert source.compact() == 1
     assert len(source.files()) <= 6
-    assert rows_in(tmp_path) == before == [row(i) for i in range(3 * (COMPACTION_PARTS + 5))]
+    assert (
+        rows_in(tmp_path) == before == [numbered_row(i) for i in range(3 * (COMPACTION_PARTS + 5))]
+    )
     # The laboratory that packed, and one that looks for the first time, find every trial, in the
     # order asked for.
     wanted = [digest(i) for i in (200, 3, 77, 10**6)]
@@ -66,15 +48,15 @@ def test_packed_rows_are_the_same_rows_in_fewer_parts(tmp_path):
 def test_a_long_run_packs_as_it_goes(tmp_path):
     source = Ledger.open(tmp_path)
     for i in range(2 * COMPACTION_PARTS):
-        source.write([row(i)])
+        source.write([numbered_row(i)])
     assert len(source.files()) == 2
-    assert rows_in(tmp_path) == [row(i) for i in range(2 * COMPACTION_PARTS)]
+    assert rows_in(tmp_path) == [numbered_row(i) for i in range(2 * COMPACTION_PARTS)]
 
 
 def test_parts_with_other_columns_or_types_are_not_packed_together(tmp_path):
-    source = filled(tmp_path, COMPACTION_PARTS, extra=1)
+    source = filled_ledger(tmp_path, COMPACTION_PARTS, extra=1)
     for i in range(1000, 1000 + COMPACTION_PARTS):
-        parts.write_part(source.parts, ledger.table_of([row(i, extra="one")]).arrow)
+        parts.write_part(source.parts, ledger.table_of([numbered_row(i, extra="one")]).arrow)
     before = {file.name: scan_part(file).columns for file in source.files()}
     assert len(set(before.values())) == 2
     assert source.compact() == 2
@@ -119,7 +101,7 @@ class Crash(BaseException):
 @pytest.mark.parametrize("call", ["fsync", "replace", "unlink"])
 @pytest.mark.parametrize("time", range(0, 60, 7))
 def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkeypatch, call, time):
-    source = filled(tmp_path, COMPACTION_PARTS)
+    source = filled_ledger(tmp_path, COMPACTION_PARTS)
     before = rows_in(tmp_path)
     real, calls = getattr(os, call), iter(range(1000))
 
@@ -145,13 +127,13 @@ def test_killed_at_any_moment_packing_loses_nothing_and_goes_on(tmp_path, monkey
 
 
 def test_a_pack_of_copies_is_the_part_itself_and_stays(tmp_path):
-    source = filled(tmp_path, 3)
+    source = filled_ledger(tmp_path, 3)
     whole = merge_parts(source.parts, [scan_part(file) for file in source.files()])
-    filled(tmp_path, 3)
+    filled_ledger(tmp_path, 3)
     assert len(source.files()) == 4
     assert merge_parts(source.parts, [scan_part(file) for file in source.files()]) == whole
     assert source.files() == [whole]
-    assert rows_in(tmp_path) == [row(i) for i in range(3)]
+    assert rows_in(tmp_path) == [numbered_row(i) for i in range(3)]
 
 
 def test_one_packs_while_others_write_and_read(tmp_path):
@@ -165,7 +147,7 @@ def test_one_packs_while_others_write_and_read(tmp_path):
     def write(first):
         own = Ledger(tmp_path)
         for i in range(first, count, 2):
-            parts.write_part(own.parts, ledger.table_of([row(i)]).arrow)
+            parts.write_part(own.parts, ledger.table_of([numbered_row(i)]).arrow)
 
     def pack_all():
         own = Ledger(tmp_path)
@@ -200,11 +182,11 @@ def test_one_packs_while_others_write_and_read(tmp_path):
     for thread in others:
         thread.join()
     assert not failed
-    assert rows_in(tmp_path) == [row(i) for i in range(count)]
+    assert rows_in(tmp_path) == [numbered_row(i) for i in range(count)]
 
 
 def test_a_lock_keeps_a_second_packer_out(tmp_path):
-    source = filled(tmp_path, COMPACTION_PARTS)
+    source = filled_ledger(tmp_path, COMPACTION_PARTS)
     with lock(source.parts / LOCK) as mine:
         assert mine
         assert source.compact() == 0
@@ -214,9 +196,9 @@ def test_a_lock_keeps_a_second_packer_out(tmp_path):
 
 def test_a_part_written_anew_in_another_order_gives_the_right_rows(tmp_path):
     source = Ledger.open(tmp_path)
-    source.write([row(0), row(1)])
+    source.write([numbered_row(0), numbered_row(1)])
     assert source.done([digest(0)]) == {digest(0)}  # it knows where the trials lie now
-    Ledger(tmp_path).write([row(1), row(0)])
+    Ledger(tmp_path).write([numbered_row(1), numbered_row(0)])
     assert source.read([digest(0)]).arrow["number"].to_pylist() == [0]
 
 

@@ -6,31 +6,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from separatrix.engine import Ledger, policy
-from separatrix.engine.store import ledger, parts
+from running import filled_ledger, numbered_row
+from separatrix.engine import policy
+from separatrix.engine.store import parts
 from separatrix.engine.store.index import Index
 from separatrix.engine.store.parts import key_of
 from separatrix.spec import digest
-
-
-def row(number, **more):
-    return {
-        "trial": digest(number),
-        "number": number,
-        "risk": number / 7,
-        "trace.loss": [0.5, float(number)],
-    } | more
-
-
-def filled(folder, count, each=1, **more):
-    """A ledger of `count` parts that no automatic packing has touched."""
-    source = Ledger.open(folder)
-    for start in range(0, count * each, each):
-        parts.write_part(
-            source.parts,
-            ledger.table_of([row(i, **more) for i in range(start, start + each)]).arrow,
-        )
-    return source
 
 
 # The index
@@ -68,11 +49,11 @@ def test_keys_of_a_column_are_those_of_its_texts():
 
 def test_an_index_grows_without_sorting_all_again_and_answers_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(policy, "SMALL_INDEX", 0)
-    source = filled(tmp_path, 1, each=100)
+    source = filled_ledger(tmp_path, 1, each=100)
     everything = [digest(i) for i in range(130)]
     for i in range(100, 110):
         assert source.done(everything) == {digest(j) for j in range(i)}
-        source.write([row(i)])
+        source.write([numbered_row(i)])
     source.done(everything)
     assert (len(source._index), len(source._recent)) == (100, 10)
     assert [found["number"] for found in source.read(everything[95:110]).arrow.to_pylist()] == list(
