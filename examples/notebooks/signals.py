@@ -35,7 +35,7 @@ axes = new_axes()
 picture = np.asarray(sample.x).reshape(12, -1)
 axes.imshow(picture, cmap="RdBu", vmin=-1.5, vmax=1.5, aspect="auto")
 axes.set(xlabel="coordinate: 6 patches of 8 numbers", ylabel="input")
-axes.set_xticks(np.arange(0, 49, 8) - 0.5, range(0, 49, 8))
+axes.set_xticks(np.arange(0, 49, 8) - 0.5, [str(place) for place in range(0, 49, 8)])
 axes.grid(axis="x", color="black")
 axes
 
