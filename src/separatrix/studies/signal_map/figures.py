@@ -79,7 +79,7 @@ def cell_text(threshold: Threshold | None) -> str:
 
     >>> from separatrix.inference import Tally, estimate_threshold
     >>> cell_text(estimate_threshold([Tally(64, 12, 12), Tally(128, 12, 12)])), cell_text(None)
-    ('≤ 62', 'not run')
+    ('≤ 64', 'not run')
     """
     if threshold is None:
         return "not run"
