@@ -318,7 +318,10 @@ def implementations(small: bool, trials: int, untried: bool) -> dict[str, Any]:
             slope = jax.grad(
                 lambda now: empirical_loss(sx.Learner(0.1, 1), network, layout, now, batch)
             )
-            step = lambda _, now: jax.tree.map(lambda a, b: a - 0.01 * b, now, slope(now))  # noqa: E731
+
+            def step(_, now, slope=slope):
+                return jax.tree.map(lambda a, b: a - 0.01 * b, now, slope(now))
+
             return jax.lax.fori_loop(0, steps, step, params)
 
         with jax.default_matmul_precision("tensorfloat32"):
@@ -330,12 +333,13 @@ def implementations(small: bool, trials: int, untried: bool) -> dict[str, Any]:
                     name if name in convolutions.IMPLEMENTATIONS else "convolution"
                 )
                 layers.convolves = (lambda *_: False) if name == "patches" else whole
-                over = jax.vmap(train, (0, None, None))
-                if "at a time" in name:
-                    over = lambda p, x, y: jax.lax.map(lambda each: train(each, x, y), p)  # noqa: E731
-                waiting[width, name] = jax.jit(lambda p, x, y, over=over: over(p, x, y)).lower(
-                    *given[width]
-                )
+
+                def in_turn(p, x, y, train=train):
+                    return jax.lax.map(lambda one: train(one, x, y), p)
+
+                together = jax.vmap(train, (0, None, None))
+                program = jax.jit(in_turn if "at a time" in name else together)
+                waiting[width, name] = program.lower(*given[width])
     convolutions.FASTEST.clear()
     convolutions.FASTEST.update(before)
     layers.convolves = whole

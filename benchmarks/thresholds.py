@@ -141,7 +141,9 @@ def main() -> None:
     for row in rows:
         print(
             f"{row['width']:>5} {row['scale']:>5}  "
-            f"{row['method']:<27}{row['trials']:>8.0f}{row['steps_per_threshold']:>10.0f}{row['saving_over_full_grid']:>7.1f}x{row['reached_width']:>9.2f}{row['saving_at_equal_width']:>12.1f}x{row['coverage']:>10.2f}"
+            f"{row['method']:<27}{row['trials']:>8.0f}{row['steps_per_threshold']:>10.0f}"
+            f"{row['saving_over_full_grid']:>7.1f}x{row['reached_width']:>9.2f}"
+            f"{row['saving_at_equal_width']:>12.1f}x{row['coverage']:>10.2f}"
         )
     print(json.dumps({"benchmark": "thresholds", "rows": rows}))
 

@@ -24,7 +24,8 @@ from separatrix.studies.registry import all_claims, claims_by_chance
 CLAIMS = [pytest.param(claim, id=name) for name, (_, claim) in all_claims().items()]
 # Where a reader of a paper finds a sentence.
 PLACES = re.compile(
-    r"\b(abstract|theorem|lemma|corollary|proposition|remark|comment|section|figure|introduction|proof"
+    r"\b(abstract|theorem|lemma|corollary|proposition|remark|comment|section|figure|introduction"
+    r"|proof"
     r"|summary|experiments?)\b",
     re.IGNORECASE,
 )

@@ -96,7 +96,10 @@ def test_a_trial_reports_excess_risk_with_its_baselines_and_both_gaps(programs):
             task.draw(named(data, "test"), 500, truth),
         )
         loss = lambda p: jnp.mean((network.apply(p, train.x) - train.y) ** 2)  # noqa: E731
-        step = lambda _, p: jax.tree.map(lambda a, g: a - 0.1 * g, p, jax.grad(loss)(p))  # noqa: E731
+
+        def step(_, p, loss=loss):
+            return jax.tree.map(lambda a, g: a - 0.1 * g, p, jax.grad(loss)(p))
+
         params = jax.lax.fori_loop(0, 50, step, network.init(named(model, "init"), task.shape))
         clean, clean_test = task.clean(train.x, truth), task.clean(test.x, truth)
         excess = jnp.mean((network.apply(params, test.x) - clean_test) ** 2)

@@ -57,8 +57,7 @@ _HELD: weakref.WeakValueDictionary[str, ArrayData] = weakref.WeakValueDictionary
 
 
 class ArrayTask(Task):
-    """SplitRows of an `ArrayData`, of which the first `labels` training rows of a split have
-    labels.
+    """Rows of an `ArrayData`; of a split, the first `labels` training rows have labels.
 
     Args:
         source: the name of the `ArrayData`, which must be held by this process.
@@ -67,8 +66,8 @@ class ArrayTask(Task):
         split: which of the splits.
         labels: how many training rows may be used.
 
-    SplitRows of the online oracle are drawn from the labelled ones, by their weights. Sample sizes
-    and splits are values: one program serves all of them.
+    The online oracle draws its rows from the labelled ones, by their weights. Sample sizes and
+    splits are values: one program serves all of them.
     """
 
     source: str = static()

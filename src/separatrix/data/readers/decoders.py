@@ -166,7 +166,7 @@ def tar_members(stream: IO[bytes], names: tuple[str, ...], limit: int) -> dict[s
     stream.seek(0)
     # An archive says of every header how long it is, and tarfile believes it.
     plain = _Bounded(gzip.GzipFile(fileobj=stream) if packed else stream, 2 * limit + TAR_SLACK)
-    with tarfile.open(fileobj=plain, mode="r|") as archive:  # pyright: ignore[reportCallIssue, reportArgumentType]
+    with tarfile.open(fileobj=plain, mode="r|") as archive:  # pyright: ignore
         for member in archive:
             if member.name in names and member.isfile():
                 inside = archive.extractfile(member)

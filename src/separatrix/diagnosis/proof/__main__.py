@@ -16,7 +16,7 @@ from pathlib import Path
 from separatrix.diagnosis.proof.levels import levels_table
 from separatrix.diagnosis.proof.lines import between, on_page, read_lines, table_of
 from separatrix.diagnosis.proof.reals import REALS
-from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF
+from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF, TRUTHS
 from separatrix.engine.execute.local import worker_environment
 from separatrix.files import write_bytes
 
@@ -37,7 +37,9 @@ def main() -> None:
         "--levels", type=int, nargs="?", const=500, help="simulate the levels of decision and end"
     )
     options = parser.parse_args()
-    if options.levels:
+    if options.levels is not None:
+        if options.levels < 1:
+            parser.error(f"--levels needs at least one diagnosis, got {options.levels}")
         table = levels_table(options.levels)
         if options.page:
             page = options.page.read_text(encoding="utf-8")
@@ -60,6 +62,8 @@ def main() -> None:
     }[options.half]
     if options.only:
         names = options.only.split(";")
+        if unknown := [name for name in names if name not in (*TRUTHS, *REALS)]:
+            parser.error(f"there is no truth {unknown[0]!r}; there are {'; '.join(TRUTHS)}")
     done = {(line["truth"], line["seed"]) for line in read_lines(options.out)}
     cases = [
         (name, seed, options.budget)

@@ -51,27 +51,17 @@ class LazySettings(Settings, of="lazy"):
                 raise ParameterError(self.owner, "sphere", allowed, dimension)
 
 
+LARGE = {
+    "bits": (8, 12, 16),
+    "patches": (8, 16),
+    "sphere": (16, 32),
+    "samples": (16, 32, 64, 128, 256, 512, 1024, 2048),
+    "networks": True,
+    "test": 2048,
+    "check_rows": 256,
+}
 SCALES = at_scales(
     LazySettings(),
-    laptop={
-        "bits": (8, 12, 16),
-        "patches": (8, 16),
-        "sphere": (16, 32),
-        "samples": (16, 32, 64, 128, 256, 512, 1024, 2048),
-        "seeds": 6,
-        "networks": True,
-        "test": 2048,
-        "check_rows": 256,
-    },
-    full={
-        "bits": (8, 12, 16),
-        "patches": (8, 16),
-        "sphere": (16, 32),
-        "samples": (16, 32, 64, 128, 256, 512, 1024, 2048),
-        "seeds": 8,
-        "networks": True,
-        "steps": 1000,
-        "test": 2048,
-        "check_rows": 256,
-    },
+    laptop={**LARGE, "seeds": 6},
+    full={**LARGE, "seeds": 8, "steps": 1000},
 )
