@@ -264,7 +264,7 @@ def _quantities(
                 for x, *values in zip(series.x, series.y, *ends):
                     quantity = Quantity(*(_finite(value) for value in values))
                     if quantity != Quantity(None):
-                        name = f"{series.label}, {figure.x.label} = {x}"
+                        name = f"{series.name}, {figure.x.label} = {x}"
                         yield ("figure", f"{study}: {figure.title}", name), quantity
 
 

@@ -15,6 +15,7 @@ from separatrix.report.figure.draw import Drawing
 from separatrix.report.figure.legend import MOST_LABELS, entries_of
 from separatrix.report.figure.svg import image_address
 from separatrix.report.landing import banner_of, cards_of, groups_of
+from separatrix.studies import Figure
 
 MOST_TABLE_ROWS = 1000  # of one table on a page; its CSV file has all
 MOST_PAGE_BYTES = 300_000  # of a study
@@ -102,7 +103,8 @@ def figure_on_page(view: FigureView, drawing: Drawing, most: int = MOST_ROWS) ->
     )
     missing = f"{sum(len(part) for part in left_out):,} of {data.rows:,}" if left_out else ""
     baselines = sum(role == "baseline" for _, _, role, _ in legend)
-    labelled = 0 < baselines <= MOST_LABELS
+    panels = view.figure.panels if isinstance(view.figure, Figure) else ("",)
+    labelled = 0 < baselines <= MOST_LABELS and len(panels) == 1
     return FigureOnPage(Markup(drawing.inline), legend, plain, missing, labelled)
 
 

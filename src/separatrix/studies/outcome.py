@@ -31,6 +31,8 @@ class Series:
         role: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law"
             or "bound" (a line from theory, or bounds), "baseline" (a line to compare with).
         seeds: how many trials, one per seed, each point rests on, where that is known.
+        panel: the panel of the figure that shows them; panels have the same axes, and series of
+            one label look the same in all of them.
 
     >>> from separatrix.inference import wilson
     >>> Series.of("CNN", [(8, wilson(5, 10)), (16, wilson(9, 10))]).y
@@ -44,6 +46,16 @@ class Series:
     high: tuple[float | None, ...] = ()
     role: Role = "measured"
     seeds: tuple[int | None, ...] = ()
+    panel: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label, with the panel where there are several.
+
+        >>> Series("CNN", (), (), panel="d = 50").name
+        'CNN, d = 50'
+        """
+        return f"{self.label}, {self.panel}" if self.panel else self.label
 
     @classmethod
     def of(cls, label: str, points: Iterable[tuple[Any, Interval | Threshold | None]]) -> "Series":
@@ -53,7 +65,7 @@ class Series:
 
         >>> interval = Interval(2.0, 1.0, float("inf"), 0.95, "bootstrap", 9)
         >>> Series.of("CNN", [(8, interval), (16, None)])
-        Series(label='CNN', x=(8, 16), y=(2.0, None), low=(1.0, None), ..., seeds=(9, None))
+        Series(label='CNN', x=(8, 16), y=(2.0, None), low=(1.0, None), ..., panel='')
         """
         pairs = list(points)
         ends = {
@@ -128,8 +140,9 @@ class Axis:
 class Figure:
     """A figure as data: the report draws it, and readers can download it.
 
-    Texts as the x of its series make it a figure of categories. The `headline` of a study is the
-    figure that the report's first screen shows.
+    Texts as the x of its series make it a figure of categories. Series in several panels are drawn
+    side by side, on the same axes. The `headline` of a study is the figure that the report's first
+    screen shows.
     """
 
     name: str
@@ -139,6 +152,15 @@ class Figure:
     series: tuple[Series, ...]
     caption: str = ""
     headline: bool = dataclasses.field(default=False, kw_only=True)
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """The panels in order of appearance; one without a name where there are none.
+
+        >>> Figure("f", "F", Axis("x"), Axis("y"), (Series("CNN", (), (), panel="a"),)).panels
+        ('a',)
+        """
+        return tuple(dict.fromkeys(series.panel for series in self.series)) or ("",)
 
 
 @dataclasses.dataclass(frozen=True)

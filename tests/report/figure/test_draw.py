@@ -9,7 +9,7 @@ from sample_run import CELLS
 
 from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
-from separatrix.report.figure.data import data_of, page_data
+from separatrix.report.figure.data import csv_of, data_of, page_data
 from separatrix.report.figure.draw import drawing_of
 from separatrix.studies import Axis, Figure, Series
 
@@ -104,3 +104,21 @@ def test_places_are_those_of_the_axes():
     assert np.isnan(second[1:, 1]).all()
     at = page_data(data_of(figure), (first, second))["groups"][1]["at"]
     assert at[1:] == [None, None]
+
+
+def test_panels_have_the_same_axes_and_one_legend():
+    """The same numbers are equally high in both panels; a label that both have is told once."""
+    panels = ("d = 50", "d = 100")
+    figure = one(
+        *(Series("CNN", CELLS, (0.4, 0.2, 0.1), panel=panel) for panel in panels),
+        Series("FCN", CELLS, (0.4, 0.4, 0.8), panel=panels[1]),
+        *(Series("guessing", CELLS[:2], (0.5, 0.5), role="baseline", panel=p) for p in panels),
+    )
+    left, right, full = drawing_of(figure).places[:3]
+    assert np.allclose(left[:, 1], right[:, 1])
+    assert np.allclose(np.diff(left[:, 0]), np.diff(right[:, 0]))
+    assert left[:, 0].max() < right[:, 0].min()
+    assert np.allclose(full[0], right[0])
+    words = texts(figure)
+    assert [words.count(word) for word in ("CNN", "FCN", "guessing", *panels)] == [1] * 5
+    assert csv_of(data_of(figure)).splitlines()[1].startswith('"CNN, d = 50",measured,')

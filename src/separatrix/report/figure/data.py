@@ -83,18 +83,18 @@ def data_of(figure: Figure | Heatmap) -> FigureData:
             # By type as well: 1 and True are different categories.
             values = Counter(zip(map(type, series.x), series.x))
             for (_, x), count in values.items():
-                seeds[series.label, category(x)] += count
+                seeds[series.name, category(x)] += count
     parts = []
     for index, series in enumerate(figure.series):
         nothing = (None,) * len(series.x)
         counts = (
-            tuple(seeds.get((series.label, category(x))) for x in series.x)
+            tuple(seeds.get((series.name, category(x))) for x in series.x)
             if series.role == "measured"
             else nothing
         )
         ends = (series.low or nothing, series.high or nothing)
         columns = (series.x, series.y, *ends, series.seeds or counts)
-        parts.append(SeriesColumns(index, (series.label, series.role), columns))
+        parts.append(SeriesColumns(index, (series.name, series.role), columns))
     head = ("series", "role", figure.x.label, figure.y.label, "low", "high", "trials")
     return FigureData("series", head, tuple(parts))
 

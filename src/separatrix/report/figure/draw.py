@@ -50,6 +50,7 @@ from separatrix.studies import Figure, Heatmap, Picture, Series
 
 FORMATS = (".pdf", ".svg", ".png")
 WIDTH, HEIGHT = 5.4, 3.5  # inches; small, so that letters stay readable on a phone
+PANEL_HEIGHT = 1.75  # inches, of each of several panels; there are two or three in a row
 STRIP = 0.36  # height of a picture's strip in inches; taller pictures get more
 STRIP_LABELS = 1.5  # inches for the labels of strips
 _SETTINGS: dict[Any, Any] = {
@@ -113,7 +114,9 @@ def drawing_of(figure: Figure | Heatmap, prefix: str = "f-") -> Drawing:
     with _matplotlib():
         canvas, points = canvas_of(figure, INK)
         svg = _rendered(canvas, "svg", transparent=True)
-        places = tuple(_places(canvas, array) for array in points)
+        places = tuple(
+            _places(canvas, array, panel) for array, panel in zip(points, _panel_numbers(figure))
+        )
         top = _legend_height(canvas)
     return Drawing(
         inlined(svg, figure.title, prefix, top, _raster_series(canvas)), standalone(svg), places
@@ -230,7 +233,8 @@ def _picture_canvas(figure: Picture, ink: str) -> Canvas:
 
 
 def _heatmap_canvas(figure: Heatmap, ink: str) -> tuple[Canvas, list[np.ndarray]]:
-    canvas, axes = _canvas_with_axes(figure, 1.2 + 0.5 * max(3, len(figure.rows)), ink)
+    height = 1.2 + 0.5 * max(3, len(figure.rows))
+    canvas, (axes,) = _canvas_with_panels(figure, height, ink, ("",), 1)
     draw_cells(axes, figure, ink)
     set_ticks(axes, figure, ink)
     rows, columns = range(len(figure.rows)), range(len(figure.columns))
@@ -241,41 +245,50 @@ def _series_canvas(figure: Figure, ink: str) -> tuple[Canvas, list[np.ndarray]]:
     categories = categories_of(figure)
     looks = looks_of(figure.series)
     arrays = points_in(figure, categories)
+    panels = figure.panels
+    across = min(len(panels), 2 if len(panels) in (2, 4) else 3)
+    down = -(-len(panels) // across)
     baselines = sum(series.role == "baseline" for series in figure.series)
-    handles = legend_handles(figure.series, looks, baselines > MOST_LABELS)
+    beside = 0 < baselines <= MOST_LABELS and len(panels) == 1  # baselines named at the edge
+    handles = legend_handles(figure.series, looks, not beside)
     columns = legend_columns([str(handle.get_label()) for handle in handles], WIDTH)
     rows = -(-len(handles) // columns)
-    canvas, axes = _canvas_with_axes(figure, HEIGHT + 0.2 * max(0, rows - 1), ink)
+    height = HEIGHT if len(panels) == 1 else 0.9 + PANEL_HEIGHT * down
+    canvas, grid = _canvas_with_panels(figure, height + 0.2 * max(0, rows - 1), ink, panels, across)
 
     bottom, top = limits(_joined([_heights(points) for points in arrays]), figure.y.log)
-    set_scale(axes, "y", figure.y.log, (bottom, top))
-    axes_width = WIDTH - 1.0 - (1.3 if baselines else 0.0)
-    if categories is not None:
-        room = set_categories(axes, list(categories), axes_width, ink)
-        canvas.set_figheight(canvas.get_figheight() + max(0.0, room - 0.3))
-    else:
-        shown = _joined([points.x[points.shown] for points in arrays])
-        set_scale(axes, "x", figure.x.log, limits(shown, figure.x.log))
-        if figure.x.log:
-            measured = [
-                points.x[points.shown]
-                for series, points in zip(figure.series, arrays)
-                if series.role == "measured"
-            ]
-            set_tick_values(axes, _joined(measured), axes_width)
-    drawn, labels = _draw_series(axes, figure.series, arrays, looks, bottom, categories)
-
-    if not any(points.shown.any() for points in arrays):
-        axes.text(
-            0.5,
-            0.5,
-            "no points to show",
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-            color=ink,
-            alpha=0.7,
-        )
+    axes_width = (WIDTH - 1.0 - (1.3 if beside else 0.0)) / across
+    shown = _joined([points.x[points.shown] for points in arrays])
+    measured = [
+        points.x[points.shown]
+        for series, points in zip(figure.series, arrays)
+        if series.role == "measured"
+    ]
+    room = 0.0
+    drawn: list[np.ndarray] = [np.empty((0, 2))] * len(arrays)
+    labels: dict[int, tuple[str, float]] = {}
+    for panel, axes in zip(panels, grid):
+        set_scale(axes, "y", figure.y.log, (bottom, top))
+        if categories is not None:
+            room = set_categories(axes, list(categories), axes_width, ink)
+        else:
+            set_scale(axes, "x", figure.x.log, limits(shown, figure.x.log))
+            if figure.x.log:
+                set_tick_values(axes, _joined(measured), axes_width)
+        members = [i for i, series in enumerate(figure.series) if series.panel == panel]
+        _draw_series(axes, figure.series, arrays, looks, bottom, categories, members, drawn, labels)
+        if not any(arrays[i].shown.any() for i in members):
+            axes.text(
+                0.5,
+                0.5,
+                "no points to show",
+                transform=axes.transAxes,
+                ha="center",
+                va="center",
+                color=ink,
+                alpha=0.7,
+            )
+    canvas.set_figheight(canvas.get_figheight() + down * max(0.0, room - 0.3))
     if handles and (len(handles) > 1 or figure.series[0].label):
         canvas.legend(
             handles=handles,
@@ -288,8 +301,8 @@ def _series_canvas(figure: Figure, ink: str) -> tuple[Canvas, list[np.ndarray]]:
             borderaxespad=0.2,
             borderpad=0.1,
         )
-    if labels and baselines <= MOST_LABELS:
-        label_baselines(canvas, axes, labels, ink)
+    if labels and beside:
+        label_baselines(canvas, grid[0], labels, ink)
     return canvas, drawn
 
 
@@ -300,29 +313,28 @@ def _draw_series(
     looks: dict[tuple[str, str], Look],
     floor: float,
     categories: dict[str, int] | None,
-) -> tuple[list[np.ndarray], dict[int, tuple[str, float]]]:
-    """Draw all series.
+    members: list[int],
+    drawn: list[np.ndarray],
+    labels: dict[int, tuple[str, float]],
+) -> None:
+    """Draw the series of one panel, whose numbers are `members`.
 
-    Returns where their points are, and the labels of baselines with their heights by the number of
-    the series.
+    Writes into `drawn` where their points are, and into `labels` the labels of baselines with their
+    heights, both by the number of the series.
     """
-    labels: dict[int, tuple[str, float]] = {}
-    drawn: list[np.ndarray] = []
-    offsets = {} if categories is None else offsets_of(series, arrays)
+    own, own_arrays = [series[i] for i in members], [arrays[i] for i in members]
+    offsets = {} if categories is None else offsets_of(own, own_arrays)
     spread = 0.0 if categories is None else 0.12
-    measured = sum(one.role == "measured" for one in series)
-    rank = 0  # among the measured series
-    for index, (one, points) in enumerate(zip(series, arrays)):
+    measured = list(dict.fromkeys(one.label for one in series if one.role == "measured"))
+    for index, one, points in zip(members, own, own_arrays):
         before = set(axes.get_children())
         look = looks[look_key(one)]
         offset = offsets.get((one.label, one.role), 0.0)
         points = dataclasses.replace(points, x=points.x + offset)
         x = points.x
         if one.role == "measured":
-            draw_measured(
-                axes, points, look, floor, joined=categories is None, order=(rank, measured)
-            )
-            rank += 1
+            order = (measured.index(one.label), len(measured))
+            draw_measured(axes, points, look, floor, joined=categories is None, order=order)
         elif one.role == "samples":
             draw_samples(axes, points, look, spread)
             x = x + jitter(len(x), spread)
@@ -332,11 +344,10 @@ def _draw_series(
                 labels[index] = (one.label, level)
         else:
             draw_line(axes, points, look, categories=categories is not None)
-        drawn.append(np.stack([x, points.y], axis=1))
+        drawn[index] = np.stack([x, points.y], axis=1)
         added = [artist for artist in axes.get_children() if artist not in before]
         for number, artist in enumerate(added):
             artist.set_gid(f"{SERIES}-{index}-{number}")
-    return drawn, labels
 
 
 def _heights(points: Points) -> np.ndarray:
@@ -348,21 +359,34 @@ def _joined(arrays: list[np.ndarray]) -> np.ndarray:
     return np.concatenate(arrays or [np.empty(0)])
 
 
-def _canvas_with_axes(figure: Figure | Heatmap, height: float, ink: str) -> tuple[Canvas, Axes]:
+def _canvas_with_panels(
+    figure: Figure | Heatmap, height: float, ink: str, panels: tuple[str, ...], across: int
+) -> tuple[Canvas, list[Axes]]:
+    """A canvas with one pair of axes per panel; they are alike, so inner ones have no labels."""
     canvas = Canvas(figsize=(WIDTH, height), dpi=100, layout="constrained", facecolor="white")
-    axes = canvas.add_subplot()
-    axes.set_facecolor("none")
-    axes.set_xlabel(clip(figure.x.label, 70), color=ink)
-    axes.set_ylabel(clip(figure.y.label, 44), color=ink)
-    axes.tick_params(which="both", colors=ink, labelcolor=ink)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(ink)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.get_offset_text().set_color(ink)
-    axes.grid(True, color=GREY, alpha=0.25, linewidth=0.6)
-    axes.set_axisbelow(True)
-    return canvas, axes
+    down = -(-len(panels) // across)
+    grid = [canvas.add_subplot(down, across, number + 1) for number in range(len(panels))]
+    for number, (panel, axes) in enumerate(zip(panels, grid)):
+        axes.set_facecolor("none")
+        axes.tick_params(which="both", colors=ink, labelcolor=ink)
+        for side, spine in axes.spines.items():
+            spine.set_visible(side in ("left", "bottom"))
+            spine.set_color(ink)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.get_offset_text().set_color(ink)
+        axes.grid(True, color=GREY, alpha=0.25, linewidth=0.6)
+        axes.set_axisbelow(True)
+        if panel:
+            axes.set_title(clip(panel, 70 // across), color=ink, fontsize=10.0)
+        if number + across >= len(panels):
+            axes.set_xlabel(clip(figure.x.label, 70 // across), color=ink)
+        else:
+            axes.tick_params(which="both", labelbottom=False)
+        if number % across == 0:
+            axes.set_ylabel(clip(figure.y.label, 44 // down), color=ink)
+        else:
+            axes.tick_params(which="both", labelleft=False)
+    return canvas, grid
 
 
 @contextmanager
@@ -398,11 +422,18 @@ def _rendered(canvas: Canvas, kind: str, transparent: bool = False) -> bytes:
     return out.getvalue()
 
 
-def _places(canvas: Canvas, points: np.ndarray) -> np.ndarray:
+def _panel_numbers(figure: Figure | Heatmap) -> list[int]:
+    """The number of the panel of each series; a map has one panel."""
+    if not isinstance(figure, Figure):
+        return [0]
+    return [figure.panels.index(series.panel) for series in figure.series]
+
+
+def _places(canvas: Canvas, points: np.ndarray, panel: int) -> np.ndarray:
     """Where points are in the SVG: (from the left, from the top) in 1/72 inch; NaN if not drawn."""
     with np.errstate(invalid="ignore"):
         shares = canvas.transFigure.inverted().transform(
-            canvas.axes[0].transData.transform(points.reshape(-1, 2))
+            canvas.axes[panel].transData.transform(points.reshape(-1, 2))
         )
     size = 72.0 * canvas.get_size_inches()
     return np.stack([shares[:, 0] * size[0], (1.0 - shares[:, 1]) * size[1]], axis=1)

@@ -1,5 +1,6 @@
 """Figures of the part `sphere`: gaps and excess risks over n, the onset n*, and the filters."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ from separatrix.inference import Interval
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.stability.settings import StabilitySettings
 from separatrix.studies.stability.sphere_verdicts import (
+    ONSET,
     LogRatio,
     gap_cells,
     judged,
@@ -18,19 +20,20 @@ from separatrix.studies.stability.sphere_verdicts import (
 from separatrix.studies.stability.trials import Rows, StabilityCell, finished
 
 Numbers = dict[int, list[float]]  # of the judged runs, by n
+FULL = "fully connected (FCN)"
 
 
-def _series(lines: dict[str, Numbers]) -> list[Series]:
-    """Geometric means against n, one line per label; as in the verdicts, a cell's error is the
-    larger of its own and of the spread that all cells of a figure share.
+def _series(lines: dict[tuple[str, str], Numbers]) -> list[Series]:
+    """Geometric means against n, one line per panel and label; as in the verdicts, a cell's error
+    is the larger of its own and of the spread that all cells of a figure share.
 
-    >>> (line,) = _series({"full": {64: [1.0, 4.0], 256: [2.0, 2.0]}})
+    >>> (line,) = _series({("", "full"): {64: [1.0, 4.0], 256: [2.0, 2.0]}})
     >>> [round(y, 3) for y in line.y]
     [2.0, 2.0]
     """
     logs = {
-        (label, n): np.log(numbers)
-        for label, points in lines.items()
+        (line, n): np.log(numbers)
+        for line, points in lines.items()
         for n, numbers in points.items()
         if numbers and min(numbers) > 0
     }
@@ -38,17 +41,17 @@ def _series(lines: dict[str, Numbers]) -> list[Series]:
     squares = sum(float(((values - values.mean()) ** 2).sum()) for values in logs.values())
     shared = squares / max(freedom, 1)
     out = []
-    for label, points in lines.items():
+    for line, points in lines.items():
         ends = []
         for n in points:
             interval = None
-            if (values := logs.get((label, n))) is not None and freedom:
+            if (values := logs.get((line, n))) is not None and freedom:
                 own = float(values.var(ddof=1)) if len(values) > 1 else 0.0
                 error = math.sqrt(max(own, shared) / len(values))
                 interval = LogRatio(float(values.mean()), error, freedom).interval(0.95)
             ends.append((n, interval))
         if any(interval is not None for _, interval in ends):
-            out.append(Series.of(label, ends))
+            out.append(dataclasses.replace(Series.of(line[1], ends), panel=line[0]))
     return out
 
 
@@ -57,33 +60,23 @@ def _numbers(s: StabilitySettings, rows: Rows, name: str, cells: Any) -> Numbers
     return {n: [row[name] for row in judged(s, rows.get(cell, []))] for n, cell in cells.items()}
 
 
-def _lines(s: StabilitySettings, rows: Rows, d: int, name: str) -> list[Series]:
-    """One line for the full network, then one per receptive field, then the other networks."""
-    part = s.sphere
-    kinds = [("full", "FCN", 0, "")]
-    kinds += [(f"shared, m = {m}", "CNN", m, "") for m in reversed(part.patches_of(d))]
-    kinds += [(f"unshared, m = {m}", "LCN", m, "") for m in part.unshared]
-    if name == "regression.gap":
-        kinds += [(f"shared, m = {m}, unit norm", "CNN", m, "unit") for m in part.unit_norm]
-    return _series(
-        {
-            label: _numbers(
-                s,
-                rows,
-                name,
-                {
-                    n: StabilityCell("sphere", net, d, n, m, variant)
-                    for n in part.samples_of(d, full=net == "FCN")
-                },
-            )
-            for label, net, m, variant in kinds
-        }
-    )
+def _lines(s: StabilitySettings, rows: Rows, name: str) -> list[Series]:
+    """A panel per dimension: a line for the full network, then one per receptive field."""
+    lines: dict[tuple[str, str], Numbers] = {}
+    for m in (0, *reversed(s.sphere.patches)):  # so that the legend has the order of the lines
+        net, label = ("CNN", f"m = {m}") if m else ("FCN", FULL)
+        for d in s.sphere.dimensions:
+            if not m or m in s.sphere.patches_of(d):
+                sizes = s.sphere.samples_of(d, full=not m)
+                cells = {n: StabilityCell("sphere", net, d, n, m) for n in sizes}
+                lines[f"d = {d}", label] = _numbers(s, rows, name, cells)
+    return _series(lines)
 
 
 def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
-    """Per dimension, the gap against n with one line per receptive field and the full network, and
-    the excess risk beside the constant predictor's; the same after long training.
+    """The gap against n with one line per receptive field and the full network, and the excess risk
+    beside the constant predictor's, both with a panel per dimension; the gaps of the controls; the
+    gap after long training.
 
     >>> gap_figures(StabilitySettings(), {})
     ()
@@ -91,19 +84,32 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
     out = []
     note = (
         f"Runs that ended within {100 * s.edge_distance:g} % of the edge 2/η = {s.edge:g}, K = "
-        f"{s.sphere.width}, {s.sphere.steps} steps; geometric means over seeds with 95 % "
-        "intervals."
+        f"{s.sphere.width}, {s.sphere.steps:,} steps, noise variance {s.noise**2:g}; geometric "
+        "means over seeds with 95 % intervals."
     )
-    for d in s.sphere.dimensions:
-        gaps = _lines(s, rows, d, "regression.gap")
-        if gaps:
-            words = f"|excess + realised noise energy - training MSE|. {note}"
-            title = f"Generalization gap on the sphere, d = {d}"
-            axes = Axis("samples n", log=True), Axis("gap", log=True)
-            first = d == _headline_dimension(s)
-            out.append(Figure(f"gap-d{d}", title, *axes, tuple(gaps), words, headline=first))
-        risks = _lines(s, rows, d, "regression.excess")
-        if risks:
+    gaps = _lines(s, rows, "regression.gap")
+    axes = Axis("samples n", log=True), Axis("generalization gap", log=True)
+    if gaps:
+        halves = [
+            dataclasses.replace(
+                Series.level("half of the noise", line.x, ONSET * s.noise**2), panel=line.panel
+            )
+            for line in gaps
+            if line.label == FULL
+        ]
+        title = "Generalization gap at the edge, by receptive field m and dimension d"
+        words = (
+            "The gap |excess risk + noise energy - training MSE| of shared networks with receptive "
+            f"field m, and of the fully connected network. {note}"
+        )
+        if any(s.sphere.samples_of(d) != s.sphere.samples for d in s.sphere.dimensions):
+            most = s.sphere.most_numbers
+            words += f" Training sets of more than {most:,} numbers, n·d, are left out."
+        out.append(Figure("gap", title, *axes, (*gaps, *halves), words, headline=True))
+    risks = _lines(s, rows, "regression.excess")
+    if risks:
+        levels = []
+        for d in s.sphere.dimensions:
             constants = [
                 row["regression.constant"]
                 for cell, members in rows.items()
@@ -111,12 +117,38 @@ def gap_figures(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
                 for row in finished(members)
                 if cell.variant == ""
             ]
-            level = Series.level("best constant", s.sphere.samples_of(d), float(np.mean(constants)))
-            words = f"The constant is the mean over all teachers. {note}"
-            title = f"Excess risk on the sphere, d = {d}"
-            axes = Axis("samples n", log=True), Axis("excess risk", log=True)
-            out.append(Figure(f"excess-d{d}", title, *axes, (*risks, level), words))
-    return (*out, *_long_figure(s, rows))
+            if constants:
+                level = Series.level(
+                    "best constant", s.sphere.samples_of(d), float(np.mean(constants))
+                )
+                levels.append(dataclasses.replace(level, panel=f"d = {d}"))
+        words = f"The constant is the mean over all teachers. {note}"
+        title = "Excess risk on the sphere, beside the best constant's"
+        risk_axes = Axis("samples n", log=True), Axis("excess risk", log=True)
+        out.append(Figure("excess", title, *risk_axes, (*risks, *levels), words))
+    return (*out, *_control_figure(s, rows, note), *_long_figure(s, rows))
+
+
+def _control_figure(s: StabilitySettings, rows: Rows, note: str) -> tuple[Figure, ...]:
+    """The gaps of unshared networks, and of shared ones on patches of unit norm, beside the shared
+    ones with the same receptive field."""
+    part = s.sphere
+    lines: dict[tuple[str, str], Numbers] = {}
+    for d in part.dimensions:
+        sizes = part.samples_of(d)[: part.control_samples]
+        for m in sorted({*part.unshared, *part.unit_norm} & set(part.patches_of(d))):
+            kinds = [("CNN", "", "CNN (shared)")]
+            kinds += [("LCN", "", "LCN (unshared)")] * (m in part.unshared)
+            kinds += [("CNN", "unit", "CNN, patches of unit norm")] * (m in part.unit_norm)
+            for net, variant, label in kinds:
+                cells = {n: StabilityCell("sphere", net, d, n, m, variant) for n in sizes}
+                lines[f"d = {d}, m = {m}", label] = _numbers(s, rows, "regression.gap", cells)
+    out = _series(lines)
+    if not {line.label for line in out} - {"CNN (shared)"}:
+        return ()
+    axes = Axis("samples n", log=True), Axis("generalization gap", log=True)
+    title = "Controls: the gap without sharing, and with patches of unit norm"
+    return (Figure("gap-controls", title, *axes, tuple(out), note),)
 
 
 def _headline_dimension(s: StabilitySettings) -> int:
@@ -127,16 +159,16 @@ def _headline_dimension(s: StabilitySettings) -> int:
 
 
 def _long_figure(s: StabilitySettings, rows: Rows) -> tuple[Figure, ...]:
-    d, lines = min(s.sphere.dimensions), {}
+    d, lines = min(s.sphere.dimensions), dict[tuple[str, str], Numbers]()
     for label, net, m in (
-        ("full", "FCN", 0),
-        *((f"shared, m = {m}", "CNN", m) for m in s.sphere.patches_of(d)),
+        ("FCN", "FCN", 0),
+        *((f"m = {m}", "CNN", m) for m in s.sphere.patches_of(d)),
     ):
         for variant, words in (("", ""), ("long", f", {s.sphere.long_steps} steps")):
             cells = {
                 n: StabilityCell("sphere", net, d, n, m, variant) for n in s.sphere.long_samples
             }
-            lines[f"{label}{words}"] = _numbers(s, rows, "regression.gap", cells)
+            lines["", f"{label}{words}"] = _numbers(s, rows, "regression.gap", cells)
     out = _series(lines)
     if not s.sphere.long_steps or not out:
         return ()
