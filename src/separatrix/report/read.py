@@ -13,7 +13,7 @@ from separatrix.files import explain_os_errors, read_regular
 from separatrix.studies import Figure, Heatmap, figure_from
 from separatrix.studies.kinds import VERDICTS as VERDICTS
 
-ROLES = ("measured", "samples", "law", "bound", "baseline")
+ROLES = ("measured", "samples", "law", "bound", "floor", "baseline")
 # Characters that neither XML nor a terminal can show, and halves of surrogate pairs, which UTF-8
 # cannot write.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

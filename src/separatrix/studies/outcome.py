@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWS = "separatrix.report.figure.draw"
-Role = Literal["measured", "samples", "law", "bound", "baseline"]
+Role = Literal["measured", "samples", "law", "bound", "floor", "baseline"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Series:
         low: the lower ends of the intervals, or nothing.
         high: their upper ends, or nothing.
         role: "measured" (points with intervals, joined), "samples" (single seeds, scattered), "law"
-            or "bound" (a line from theory, or bounds), "baseline" (a line to compare with).
+            or "bound" (a line from theory, or bounds; intervals are a band), "floor" (what nobody
+            can be below), "baseline" (a line to compare with).
         seeds: how many trials, one per seed, each point rests on, where that is known.
         panel: the panel of the figure that shows them; panels have the same axes, and series of
             one label look the same in all of them.

@@ -1,11 +1,15 @@
 """The series of a figure: arrays and marks."""
 
+import dataclasses
+
 import numpy as np
 from drawn_figures import one, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import FillBetweenPolyCollection
 
 from separatrix.report import draw
+from separatrix.report.figure.draw import canvas_of, drawing_of
 from separatrix.report.figure.series import (
     _array,
     _drawable,
@@ -22,6 +26,33 @@ def test_laws_are_dashed_and_measured_lines_are_not():
     assert "stroke-dasharray" not in draw(one(Series("CNN", (1, 2), (1.0, 2.0))))
     for role in ("law", "bound"):
         assert "stroke-dasharray" in draw(one(Series("CNN", (1, 2), (1.0, 2.0), role=role)))
+
+
+def test_a_floor_is_named_beside_its_line_in_the_network_s_colour():
+    floor = Series("floor of the CNN", (1, 2, 4), (1.0, 2.0, 4.0), role="floor")
+    figure = one(Series("CNN", (1, 2, 4), (2.0, 4.0, 8.0)), floor)
+    drawing = drawing_of(figure)
+    own = drawing.inline.partition('data-s="1"')[2]
+    for part in ("#0072b2", "stroke-dasharray", ">floor<"):
+        assert part in own
+    assert ">floor of the CNN<" not in drawing.alone, "the word beside the line is its legend"
+    among = one(Series("floor of the CNN", ("k = 8",), (1.0,), role="floor"), Series("a", (), ()))
+    assert ">floor of the CNN<" in drawing_of(among).alone, "categories have no line to name"
+
+
+def test_a_law_with_an_interval_has_a_band_and_measured_intervals_become_bars():
+    measured = Series("CNN", (1, 2), (1.0, 2.0), (0.8, 1.8), (1.2, 2.2))
+    law = Series("CNN law", (1, 2), (1.1, 2.1), role="law")
+    wide = dataclasses.replace(law, low=(1.0, 2.0), high=(1.5, 2.5))
+    plain, banded = (canvas_of(one(measured, each), "black")[0].axes[0] for each in (law, wide))
+    bands = [
+        [c for c in axes.collections if isinstance(c, FillBetweenPolyCollection)]
+        for axes in (plain, banded)
+    ]
+    assert [len(each) for each in bands] == [1, 1]
+    heights = [each[0].get_paths()[0].vertices[:, 1].max() for each in bands]
+    assert heights == [2.2, 2.5], "first the measured band, then the law's alone"
+    assert len(banded.collections) > len(plain.collections), "bars in place of the band"
 
 
 def test_points_that_a_logarithmic_axis_cannot_show_are_left_out_and_counted():

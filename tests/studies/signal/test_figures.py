@@ -18,9 +18,9 @@ def test_the_first_figure_shows_networks_bounds_and_floors():
     for figure, axis in ((against_k, S.shared.patches), (against_d, S.shared.dimensions)):
         labels = {series.label for series in figure.series if series.role == "measured"}
         assert labels == {"CNN", "LCN", "FCN"}
-        floors = [series for series in figure.series if series.role == "baseline"]
+        floors = [series for series in figure.series if series.role == "floor"]
         assert len(floors) == 3
-        laws = [series for series in figure.series if series.role == "law"]
+        laws = [series for series in figure.series if "·" in series.label]
         assert len(laws) == 4  # one for the CNN and the FCN, two for the LCN
         assert figure.series[0].x[: len(axis)] == axis
 
@@ -31,7 +31,8 @@ def test_bounds_with_their_constants_cover_the_measured_points():
             (points,) = [
                 one for one in figure.series if one.label == network and one.role == "measured"
             ]
-            for law in (one for one in figure.series if one.role == "law"):
+            for law in (one for one in figure.series if "·" in one.label):
+                assert all(a <= y <= b for a, y, b in zip(law.low, law.y, law.high))
                 if law.label.startswith(f"{network} ≤"):
                     assert all(y <= bound * 1.001 for y, bound in zip(points.y, law.y))
                 if law.label.startswith(f"{network} ≥"):
@@ -76,7 +77,8 @@ def test_bounds_of_censored_searches_are_named():
     censored = SEARCHES | {key_of(f.middle_cells(S)[0]): sharp_search(5.0, "left")}
     figure = f.headline_figures(S, censored)[0]
     assert figure.headline
-    assert [one.label for one in figure.series if one.role == "bound"] == ["CNN"]  # drawn hollow
+    bounds = [one.label for one in figure.series if one.role == "bound"]
+    assert [label for label in bounds if "·" not in label] == ["CNN"]  # drawn hollow
     assert "Hollow: only a bound" in figure.caption
     texts = [text for row in f.efficiency_maps(S, censored)[0].texts for text in row]
     assert sum(text.startswith("≥") for text in texts) == 1

@@ -30,6 +30,7 @@ from separatrix.report.figure.series import (
     Points,
     categories_of,
     draw_baseline,
+    draw_floor,
     draw_line,
     draw_measured,
     draw_samples,
@@ -250,7 +251,9 @@ def _series_canvas(figure: Figure, ink: str) -> tuple[Canvas, list[np.ndarray]]:
     down = -(-len(panels) // across)
     baselines = sum(series.role == "baseline" for series in figure.series)
     beside = 0 < baselines <= MOST_LABELS and len(panels) == 1  # baselines named at the edge
-    handles = legend_handles(figure.series, looks, not beside)
+    # The word stands beside a floor's line; categories have no lines.
+    listed = tuple(s for s in figure.series if s.role != "floor" or categories is not None)
+    handles = legend_handles(listed, looks, not beside)
     columns = legend_columns([str(handle.get_label()) for handle in handles], WIDTH)
     rows = -(-len(handles) // columns)
     height = HEIGHT if len(panels) == 1 else 0.9 + PANEL_HEIGHT * down
@@ -326,6 +329,8 @@ def _draw_series(
     offsets = {} if categories is None else offsets_of(own, own_arrays)
     spread = 0.0 if categories is None else 0.12
     measured = list(dict.fromkeys(one.label for one in series if one.role == "measured"))
+    # Bands of laws and bands of measured points would hide each other.
+    bars = any(one.low and one.role in ("law", "bound") for one in series)
     for index, one, points in zip(members, own, own_arrays):
         before = set(axes.get_children())
         look = looks[look_key(one)]
@@ -333,8 +338,8 @@ def _draw_series(
         points = dataclasses.replace(points, x=points.x + offset)
         x = points.x
         if one.role == "measured":
-            order = (measured.index(one.label), len(measured))
-            draw_measured(axes, points, look, floor, joined=categories is None, order=order)
+            order, joined = (measured.index(one.label), len(measured)), categories is None
+            draw_measured(axes, points, look, floor, joined, order, bars)
         elif one.role == "samples":
             draw_samples(axes, points, look, spread)
             x = x + jitter(len(x), spread)
@@ -342,6 +347,8 @@ def _draw_series(
             level = draw_baseline(axes, points, look)
             if level is not None:
                 labels[index] = (one.label, level)
+        elif one.role == "floor" and categories is None:
+            draw_floor(axes, points, look)
         else:
             draw_line(axes, points, look, categories=categories is not None)
         drawn[index] = np.stack([x, points.y], axis=1)

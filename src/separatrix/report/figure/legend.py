@@ -32,7 +32,7 @@ _SHAPES = {
     "P": "M12.7 2h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z",
     "X": "M12 2l2 2l2 -2l2 2l-2 2l2 2l-2 2l-2 -2l-2 2l-2 -2l2 -2l-2 -2z",
 }
-_ORDER = {"measured": 0, "samples": 1, "law": 2, "bound": 3, "baseline": 4}
+_ORDER = {"measured": 0, "samples": 1, "law": 2, "bound": 3, "floor": 4, "baseline": 5}
 _FILE_ORDER = _ORDER | {"bound": _ORDER["law"]}  # laws and bounds in the order of the figure
 
 

@@ -1,7 +1,8 @@
 """The series of a figure: as arrays that can be drawn, and their marks on the axes.
 
 Measured values are lines with bands, single seeds are scattered points, laws and bounds are dashed
-lines, baselines are thin grey lines. A measured point of which only a bound is known is hollow.
+lines, floors are dotted lines with hatching below, baselines are thin grey lines. A measured point
+of which only a bound is known is hollow.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withTickedStroke
 
 from separatrix.report.figure.style import Look
 from separatrix.studies import Figure, Heatmap, Series
@@ -176,6 +178,7 @@ def draw_measured(
     floor: float,
     joined: bool,
     order: tuple[int, int] = (0, 1),
+    bars: bool = False,
 ) -> None:
     """Draw points with their intervals, joined over stretches without gaps.
 
@@ -187,6 +190,7 @@ def draw_measured(
       joined: whether a line joins neighbours.
       order: the number of this series and the number of all series. The first lines are broader and
         markers alternate, so that a reader sees a curve below another one that equals it.
+      bars: whether intervals are bars although points are joined: the figure has other bands.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -210,7 +214,7 @@ def draw_measured(
         axes.plot(
             x[part], y[part], color=look.colour, linestyle=look.line, linewidth=width, zorder=4
         )
-        if wide[part].any():
+        if wide[part].any() and not bars:
             axes.fill_between(
                 x[part], low[part], high[part], color=look.colour, alpha=0.18, linewidth=0, zorder=2
             )
@@ -262,7 +266,7 @@ def jitter(count: int, spread: float) -> np.ndarray:
 def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:
     """Draw a law or bound: a dashed line over each stretch, or a short dash at each category.
 
-    Where the look has a marker, points are hollow marks instead.
+    Where the look has a marker, points are hollow marks instead. Intervals are a band.
 
     >>> from matplotlib.figure import Figure
     >>> axes = Figure().add_subplot()
@@ -291,6 +295,53 @@ def draw_line(axes: Axes, points: Points, look: Look, categories: bool) -> None:
             axes.plot(
                 x[part], y[part], color=look.colour, linestyle=look.line, linewidth=1.4, zorder=3
             )
+            low, high = points.low[part], points.high[part]
+            if np.isfinite(low).all() and np.isfinite(high).all() and (low < high).any():
+                axes.fill_between(
+                    x[part], low, high, color=look.colour, alpha=0.13, linewidth=0, zorder=1
+                )
+
+
+def draw_floor(axes: Axes, points: Points, look: Look) -> None:
+    """Draw what nobody can be below: a dotted line with hatching on its lower side, and the word.
+
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().add_subplot()
+    >>> points = Points(np.arange(2), np.arange(2), np.arange(2), np.arange(2), 0)
+    >>> draw_floor(axes, points, Look("#0072b2", "", (0, (1, 1.2))))
+    >>> [text.get_text() for text in axes.texts]
+    ['floor']
+    """
+    x, y = points.x[points.shown], points.y[points.shown]
+    if not len(x):
+        return
+    axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.8, zorder=3)
+    axes.plot(
+        x,
+        y,
+        color=look.colour,
+        linewidth=0.7,
+        alpha=0.6,
+        zorder=2,
+        # Ticks to the right of the line's direction: below a line that goes to the right.
+        path_effects=[withTickedStroke(angle=-60, spacing=6, length=0.7)],
+    )
+    angle = 0.0
+    if len(x) > 1:
+        ends = axes.transData.transform(np.stack([x[-2:], y[-2:]], axis=1))
+        angle = float(np.degrees(np.arctan2(*(ends[1] - ends[0])[::-1])))
+    axes.annotate(
+        "floor",
+        (x[-1], y[-1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        rotation=angle,
+        rotation_mode="anchor",
+        va="center",
+        fontsize=8.5,
+        fontweight="bold",
+        color=look.colour,
+    )
 
 
 def draw_baseline(axes: Axes, points: Points, look: Look) -> float | None:

@@ -22,7 +22,7 @@ OTHERS = (
     ("#6b8e23", ">"),
 )
 GREY = "#808080"
-DASHES = {"law": (0, (5, 2)), "bound": (0, (2.5, 1.5))}
+DASHES = {"law": (0, (5, 2)), "bound": (0, (2.5, 1.5)), "floor": (0, (1, 1.2))}
 # Several series of one network share its colour and marker; they differ in the line and in the
 # filling of the marker.
 _VARIANTS = (

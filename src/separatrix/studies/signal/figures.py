@@ -15,6 +15,7 @@ from separatrix.inference import (
     wilson,
 )
 from separatrix.inference.bounds import largest_constant, smallest_constant
+from separatrix.studies.claims import finite
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.bound_figures import NAMES
@@ -108,9 +109,9 @@ def headline_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...
                     f"Points: samples at which half of the trials reach patch alignment "
                     f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
                     "the constant that covers every measured cell of its network inside the "
-                    "noise condition. Hollow: only a bound of m* is known. Thin: the floor, "
-                    "below which no equivariant learner has a mean alignment of "
-                    f"{s.alignment:g}.",
+                    "noise condition; bands: the constant's simultaneous 95 % interval. Hollow: "
+                    "only a bound of m* is known. Dotted, hatched below: the floor, below which no "
+                    f"equivariant learner has a mean alignment of {s.alignment:g}.",
                     headline=not figures,
                 )
             )
@@ -158,23 +159,25 @@ def _network_series(
         if constant is None:
             continue
         values = [
-            float(constant * law.values({k: np.array([v]) for k, v in design_of(s, c).items()})[0])
+            float(law.values({k: np.array([v]) for k, v in design_of(s, c).items()})[0])
             for c in cells
         ]
-        sign = "≤" if upper else "≥"
-        out.append(
-            Series(f"{network} {sign} {constant:.2g}·{law.formula}", xs, tuple(values), role="law")
+        line, low, high = (
+            tuple(finite(end * value) for value in values)
+            for end in (constant.estimate, constant.low, constant.high)
         )
+        label = f"{network} {'≤' if upper else '≥'} {constant.estimate:.2g}·{law.formula}"
+        out.append(Series(label, xs, line, low, high, role="law" if upper else "bound"))
     floors = [float(s.floor(network, regime, cell.patches, cell.dimension)) for cell in cells]
-    out.append(Series(f"floor of the {network}", xs, tuple(floors), role="baseline"))
+    out.append(Series(f"floor of the {network}", xs, tuple(floors), role="floor"))
     return out
 
 
-def _constant(cells: list[Cell], law: Law, upper: bool) -> float | None:
+def _constant(cells: list[Cell], law: Law, upper: bool) -> Interval | None:
     if not cells:
         return None
-    found = (smallest_constant if upper else largest_constant)(cells, law).estimate
-    return found if math.isfinite(found) else None
+    found = (smallest_constant if upper else largest_constant)(cells, law)
+    return found if math.isfinite(found.estimate) else None
 
 
 def answer(s: SignalSettings, searches: Searches) -> str:
@@ -316,7 +319,7 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
                 f"best for the {cell.network}",
                 tuple(int(size) for size in sizes),
                 tuple(float(a) for a in np.atleast_1d(best)),
-                role="baseline",
+                role="law",
             )
         )
         success = reaches(s, cell, "alignment")
@@ -334,7 +337,7 @@ def curve_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...]:
             Axis("samples", log=True),
             Axis("patch alignment"),
             tuple(aligned),
-            "Mean and range over seeds; thin: the largest mean that an equivariant learner can "
+            "Mean and range over seeds; dashed: the largest mean that an equivariant learner can "
             f"have. The threshold is where half of the trials are above {s.alignment:g}.",
         ),
         Figure(
