@@ -131,10 +131,11 @@ def _trials(interval: Interval | Threshold) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """One axis of a figure."""
+    """One axis of a figure; with `per_panel` every panel has a range of its own across."""
 
     label: str
     log: bool = False
+    per_panel: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sample_run import CELLS
 from separatrix.errors import SeparatrixError
 from separatrix.report import draw, save
 from separatrix.report.figure.data import csv_of, data_of, page_data
-from separatrix.report.figure.draw import drawing_of
+from separatrix.report.figure.draw import canvas_of, drawing_of
 from separatrix.studies import Axis, Figure, Series
 
 
@@ -122,3 +122,16 @@ def test_panels_have_the_same_axes_and_one_legend():
     words = texts(figure)
     assert [words.count(word) for word in ("CNN", "FCN", "guessing", *panels)] == [1] * 5
     assert csv_of(data_of(figure)).splitlines()[1].startswith('"CNN, d = 50",measured,')
+
+
+def test_panels_have_one_range_across_or_each_its_own():
+    pair = (
+        Series("CNN", (1, 2), (1.0, 2.0), panel="against k"),
+        Series("CNN", (1, 64), (1.0, 2.0), panel="against d"),
+    )
+    for own in (False, True):
+        axis = Axis("size", log=True, per_panel=own)
+        canvas, _ = canvas_of(Figure("f", "F", axis, Axis("m"), pair), "black")
+        ends = [axes.get_xlim()[1] for axes in canvas.axes]
+        assert (ends[0] < 4) == own
+        assert ends[1] > 64

@@ -33,7 +33,7 @@ def test_a_floor_is_named_beside_its_line_in_the_network_s_colour():
     figure = one(Series("CNN", (1, 2, 4), (2.0, 4.0, 8.0)), floor)
     drawing = drawing_of(figure)
     own = drawing.inline.partition('data-s="1"')[2]
-    for part in ("#0072b2", "stroke-dasharray", ">floor<"):
+    for part in ("#0072b2", "stroke-dasharray", "> floor<"):
         assert part in own
     assert ">floor of the CNN<" not in drawing.alone, "the word beside the line is its legend"
     among = one(Series("floor of the CNN", ("k = 8",), (1.0,), role="floor"), Series("a", (), ()))

@@ -13,25 +13,26 @@ SEARCHES = {key_of(cell): sharp_search(20.0 * cell.patches * cell.dimension) for
 
 
 def test_the_first_figure_shows_networks_bounds_and_floors():
-    against_k, against_d = f.headline_figures(S, SEARCHES)
-    assert against_k.name == "samples-k-root"
-    for figure, axis in ((against_k, S.shared.patches), (against_d, S.shared.dimensions)):
-        labels = {series.label for series in figure.series if series.role == "measured"}
-        assert labels == {"CNN", "LCN", "FCN"}
-        floors = [series for series in figure.series if series.role == "floor"]
-        assert len(floors) == 3
-        laws = [series for series in figure.series if "·" in series.label]
-        assert len(laws) == 4  # one for the CNN and the FCN, two for the LCN
-        assert figure.series[0].x[: len(axis)] == axis
+    (figure,) = f.headline_figures(S, SEARCHES)
+    assert (figure.name, figure.headline) == ("samples-root", True)
+    for panel, axis in zip(figure.panels, (S.shared.patches, S.shared.dimensions), strict=True):
+        own = [series for series in figure.series if series.panel == panel]
+        assert {s.label for s in own if s.role == "measured"} == {"CNN", "LCN", "FCN"}
+        assert len([series for series in own if series.role == "floor"]) == 3
+        # A bound for the CNN and for the FCN, two for the LCN
+        assert len([series for series in own if "·" in series.label]) == 4
+        assert own[0].x[: len(axis)] == axis
 
 
 def test_bounds_with_their_constants_cover_the_measured_points():
     for figure in f.headline_figures(S, SEARCHES):
         for network in ("CNN", "LCN", "FCN"):
-            (points,) = [
+            points, _ = [
                 one for one in figure.series if one.label == network and one.role == "measured"
             ]
-            for law in (one for one in figure.series if "·" in one.label):
+            for law in figure.series:
+                if "·" not in law.label or law.panel != points.panel:
+                    continue
                 assert all(a <= y <= b for a, y, b in zip(law.low, law.y, law.high))
                 if law.label.startswith(f"{network} ≤"):
                     assert all(y <= bound * 1.001 for y, bound in zip(points.y, law.y))
@@ -78,7 +79,7 @@ def test_bounds_of_censored_searches_are_named():
     figure = f.headline_figures(S, censored)[0]
     assert figure.headline
     bounds = [one.label for one in figure.series if one.role == "bound"]
-    assert [label for label in bounds if "·" not in label] == ["CNN"]  # drawn hollow
+    assert [label for label in bounds if "·" not in label] == ["CNN"] * 2  # hollow, in both panels
     assert "Hollow: only a bound" in figure.caption
     texts = [text for row in f.efficiency_maps(S, censored)[0].texts for text in row]
     assert sum(text.startswith("≥") for text in texts) == 1

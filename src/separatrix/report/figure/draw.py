@@ -261,24 +261,22 @@ def _series_canvas(figure: Figure, ink: str) -> tuple[Canvas, list[np.ndarray]]:
 
     bottom, top = limits(_joined([_heights(points) for points in arrays]), figure.y.log)
     axes_width = (WIDTH - 1.0 - (1.3 if beside else 0.0)) / across
-    shown = _joined([points.x[points.shown] for points in arrays])
-    measured = [
-        points.x[points.shown]
-        for series, points in zip(figure.series, arrays)
-        if series.role == "measured"
-    ]
     room = 0.0
     drawn: list[np.ndarray] = [np.empty((0, 2))] * len(arrays)
     labels: dict[int, tuple[str, float]] = {}
     for panel, axes in zip(panels, grid):
+        members = [i for i, series in enumerate(figure.series) if series.panel == panel]
         set_scale(axes, "y", figure.y.log, (bottom, top))
         if categories is not None:
             room = set_categories(axes, list(categories), axes_width, ink)
         else:
+            on_axis = members if figure.x.per_panel else range(len(arrays))
+            across_of = {i: arrays[i].x[arrays[i].shown] for i in on_axis}
+            shown = _joined(list(across_of.values()))
             set_scale(axes, "x", figure.x.log, limits(shown, figure.x.log))
             if figure.x.log:
+                measured = [x for i, x in across_of.items() if figure.series[i].role == "measured"]
                 set_tick_values(axes, _joined(measured), axes_width)
-        members = [i for i, series in enumerate(figure.series) if series.panel == panel]
         _draw_series(axes, figure.series, arrays, looks, bottom, categories, members, drawn, labels)
         if not any(arrays[i].shown.any() for i in members):
             axes.text(

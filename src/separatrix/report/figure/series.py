@@ -310,7 +310,7 @@ def draw_floor(axes: Axes, points: Points, look: Look) -> None:
     >>> points = Points(np.arange(2), np.arange(2), np.arange(2), np.arange(2), 0)
     >>> draw_floor(axes, points, Look("#0072b2", "", (0, (1, 1.2))))
     >>> [text.get_text() for text in axes.texts]
-    ['floor']
+    [' floor']
     """
     x, y = points.x[points.shown], points.y[points.shown]
     if not len(x):
@@ -326,22 +326,30 @@ def draw_floor(axes: Axes, points: Points, look: Look) -> None:
         # Ticks to the right of the line's direction: below a line that goes to the right.
         path_effects=[withTickedStroke(angle=-60, spacing=6, length=0.7)],
     )
-    angle = 0.0
-    if len(x) > 1:
-        ends = axes.transData.transform(np.stack([x[-2:], y[-2:]], axis=1))
-        angle = float(np.degrees(np.arctan2(*(ends[1] - ends[0])[::-1])))
-    axes.annotate(
-        "floor",
-        (x[-1], y[-1]),
-        xytext=(4, 0),
-        textcoords="offset points",
-        rotation=angle,
+    axes.text(
+        x[-1],
+        y[-1],
+        " floor",
+        rotation=_direction(axes, x, y),
+        transform_rotates_text=True,
         rotation_mode="anchor",
         va="center",
         fontsize=8.5,
         fontweight="bold",
         color=look.colour,
     )
+
+
+def _direction(axes: Axes, x: np.ndarray, y: np.ndarray) -> float:
+    """The direction in which a line ends, in degrees of the axes' numbers."""
+    if len(x) < 2:
+        return 0.0
+    scales = axes.get_xscale(), axes.get_yscale()
+    rise = [
+        float(np.log(v[-1] / v[-2]) * v[-1]) if scale == "log" else float(v[-1] - v[-2])
+        for v, scale in zip((x, y), scales)
+    ]
+    return math.degrees(math.atan2(rise[1], rise[0]))
 
 
 def draw_baseline(axes: Axes, points: Points, look: Look) -> float | None:

@@ -1,5 +1,6 @@
 """Tables and figures of the sample-complexity study."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -89,32 +90,31 @@ def headline_figures(s: SignalSettings, searches: Searches) -> tuple[Figure, ...
     descent = thresholds_of(s, searches)
     figures = []
     for regime in dict.fromkeys((s.regimes[0], *(r for r in s.regimes if REGIMES[r] is None))):
-        for axis, letter, fixed in (
-            ("patches", "k", middle(dimensions)),
-            ("dimension", "d", middle(patches)),
-        ):
-            other = f"d = {fixed}" if letter == "k" else f"k = {fixed}"
-            series = [
-                part
-                for network in NETWORKS
-                for part in _network_series(s, descent, regime, network, axis, fixed)
-            ]
-            figures.append(
-                Figure(
-                    f"samples-{letter}-{regime}",
-                    f"Samples needed against {letter} ({other}, {_noise(s, regime)})",
-                    Axis("patches k" if letter == "k" else "dimension d", log=True),
-                    Axis("samples m*", log=True),
-                    tuple(series),
-                    f"Points: samples at which half of the trials reach patch alignment "
-                    f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
-                    "the constant that covers every measured cell of its network inside the "
-                    "noise condition; bands: the constant's simultaneous 95 % interval. Hollow: "
-                    "only a bound of m* is known. Dotted, hatched below: the floor, below which no "
-                    f"equivariant learner has a mean alignment of {s.alignment:g}.",
-                    headline=not figures,
-                )
+        series = [
+            dataclasses.replace(part, panel=panel)
+            for axis, fixed, panel in (
+                ("patches", middle(dimensions), f"against patches k (d = {middle(dimensions)})"),
+                ("dimension", middle(patches), f"against dimension d (k = {middle(patches)})"),
             )
+            for network in NETWORKS
+            for part in _network_series(s, descent, regime, network, axis, fixed)
+        ]
+        figures.append(
+            Figure(
+                f"samples-{regime}",
+                f"Samples needed against k and against d ({_noise(s, regime)})",
+                Axis("k or d", log=True, per_panel=True),
+                Axis("samples m*", log=True),
+                tuple(series),
+                f"Points: samples at which half of the trials reach patch alignment "
+                f"{s.alignment:g}, with 95 % intervals. Dashed: the paper's bounds, each with "
+                "the constant that covers every measured cell of its network inside the "
+                "noise condition; bands: the constant's simultaneous 95 % interval. Hollow: "
+                "only a bound of m* is known. Dotted, hatched below: the floor, below which no "
+                f"equivariant learner has a mean alignment of {s.alignment:g}.",
+                headline=not figures,
+            )
+        )
     return tuple(figures)
 
 
