@@ -54,6 +54,7 @@ FORMS = {
     "rows of numbers": lambda: labelled_from(
         [dict(zip("abcdef", x)) | {"y": y} for x, y in zip(X, Y)]
     ),
+    "columns": lambda: labelled_from(dict(zip("abcdef", X.T)) | {"y": Y}),
     "frame": lambda: labelled_from(frame(), label="kind"),
     "frame and labels": lambda: labelled_from(frame().drop(columns="kind"), Y),
 }
@@ -80,8 +81,8 @@ def test_groups_splits_and_dropped_columns():
     assert data.groups.tolist() == (np.arange(40) % 5).tolist()
     assert data.tested.sum() == 10
     assert described(data) == (
-        "using 40 rows of 5 columns as a table, dropped a, label = kind, 2 classes, 5 groups, "
-        "10 rows kept for testing"
+        "using 40 rows of 5 columns as a table, dropped a, label = kind, 2 classes, groups = "
+        "subject (5), 10 rows kept for testing"
     )
     noted = labelled_from(table.drop(columns="fold"), label="kind")
     assert "perhaps-group" in {note.code for note in noted.notes}
@@ -101,11 +102,39 @@ def test_groups_splits_and_dropped_columns():
         (([(X[0], 0), (X[0, :3], 1)],), "has the shape"),
         ((iter(()),), "no rows"),
         ((X, Y[:5]), "40 rows of inputs but 5 labels"),
+        (("digits", Y), "leave y out"),
+        ((np.ma.masked_greater(X, 1), Y), "missing"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(given, words):
     with pytest.raises(SeparatrixError, match=words):
         labelled_from(*given)
+
+
+def test_names_in_mappings_and_rows_group_split_and_drop():
+    subject, fold = np.arange(40) // 4, np.where(np.arange(40) < 30, "train", "test")
+    rows = [{"x": x, "y": y, "subject": s, "fold": f} for x, y, s, f in zip(X, Y, subject, fold)]
+    table = [dict(zip("abcdef", x)) | {"id": i, "y": y} for i, (x, y) in enumerate(zip(X, Y))]
+    whole = {"x": X, "y": Y, "subject": subject, "fold": fold}
+    for given in (rows, whole):
+        data = labelled_from(given, groups="subject", split="fold")
+        assert data.groups.tolist() == subject.tolist()
+        assert data.tested.sum() == 10
+        assert "groups = subject (10)" in described(data)
+        with pytest.raises(SeparatrixError, match="did you mean `subject`"):
+            labelled_from(given, groups="subjct")
+    assert "perhaps-id" in {note.code for note in labelled_from(table).notes}
+    assert labelled_from(table, drop="id").shape == (6, 1)
+    parts = labelled_from({"train": (X[:30], Y[:30]), "test": DataSet()})
+    assert parts.tested.tolist() == [False] * 30 + [True] * 40
+
+
+def test_groups_given_as_an_array_beside_a_file_count(tmp_path):
+    np.savez(tmp_path / "a.npz", x=X, y=Y)
+    groups = np.arange(40) // 4
+    assert labelled_from(tmp_path / "a.npz", groups=groups).groups.tolist() == groups.tolist()
+    with pytest.raises(SeparatrixError, match="one per row"):
+        labelled_from(tmp_path / "a.npz", groups=groups[:3])
 
 
 def test_errors_of_the_users_classes_are_one_sentence():

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from separatrix.data.labelled import as_labelled
-from separatrix.diagnosis.data_splits import Splitting, array_data, sizes_of, split_rows
+from separatrix.diagnosis.data_splits import (
+    Splitting,
+    array_data,
+    chosen_rows,
+    sizes_of,
+    split_rows,
+)
 from separatrix.diagnosis.settings import Settings
 from separatrix.errors import SeparatrixError
 
@@ -54,6 +60,18 @@ def test_tested_rows_are_the_users():
     assert not tested[np.concatenate([split.learn, split.check])].any()
 
 
+def test_groups_of_tested_rows_are_not_learnt_from():
+    data, tested = data_of(), np.arange(600) >= 400
+    groups = np.arange(600) // 16  # one group has rows on both sides
+    how = Splitting(groups, by_group=True, tested=tested)
+    for number in range(5):
+        split = split_rows(data.labels, how, sizes_of(data, how, S), 0, number)
+        sides = [set(groups[side]) for side in (split.learn, split.check, split.test)]
+        assert tested[split.test].all()
+        assert sum(map(len, sides)) == len(set().union(*sides))
+        assert len(split.learn) > 200
+
+
 def test_identical_rows_stay_together():
     x = np.repeat(np.random.default_rng(0).normal(size=(150, 5)), 4, axis=0)
     data = as_labelled(x, np.arange(600) % 2)
@@ -76,7 +94,7 @@ def test_arrays_hold_balanced_weights_and_signs():
     assert rows.test.shape == (5, sizes.test)
 
 
-def test_large_data_are_sampled_and_too_few_refused():
+def test_large_data_are_sampled_and_too_few_refused(monkeypatch):
     many = as_labelled(
         np.random.default_rng(0).integers(0, 255, (40_000, 3)), np.arange(40_000) % 2
     )
@@ -85,6 +103,12 @@ def test_large_data_are_sampled_and_too_few_refused():
     arrays, _ = array_data(many, how, sizes_of(many, how, small), small, skewed=False)
     assert len(arrays.rows.x) == 2 * (1600 + 50 + 100)
     assert arrays.rows.x.dtype == np.uint8
+    monkeypatch.setattr("separatrix.diagnosis.data_splits.POOL_BYTES", 3 * 2000)
+    grouped = Splitting(np.arange(40_000) // 400, by_group=True)
+    arrays, _ = array_data(many, grouped, sizes_of(many, grouped, small), small, skewed=False)
+    assert len(arrays.rows.x) == 2000
+    rows = chosen_rows(many, grouped, sizes_of(many, grouped, small), small)
+    assert len(set(grouped.groups[rows])) == 100  # and not the first groups only
     data, pair = data_of(), Splitting(np.arange(600) % 2, by_group=True)
     sizes = sizes_of(data, pair, S)
     with pytest.raises(SeparatrixError, match="too few groups"):

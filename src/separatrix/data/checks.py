@@ -37,8 +37,9 @@ def build(
     """
     name = encodable(name)
     inputs = raw.inputs
-    if kind == "auto" and shape is None:
-        kind = raw.kind
+    asked = kind != "auto" or shape is not None  # what the user says is no guess
+    kind = kind if asked else raw.kind
+    remarked = (note for note in raw.notes if not (asked and note.code == "numbered-columns"))
     if inputs.dtype.kind not in "buif":
         as_stored_numbers(name, inputs)  # raises an error that explains the type
     x, kind, notes = interpret_axes(name, inputs, kind, shape)
@@ -64,12 +65,12 @@ def build(
     x = as_stored_numbers(name, x)
     summary = scan(name, x, columns)
     notes = (
-        *raw.notes,
+        *remarked,
         *notes,
         *few,
         *label_notes,
         *remarks(name, summary, labels, columns, bool(classes)),
-        *_perhaps_images(x, kind),
+        *(_perhaps_images(x) if kind == "tabular" or (not asked and x.ndim == 3) else ()),
     )
     return Labelled(
         name,
@@ -81,15 +82,20 @@ def build(
         summary.groups,
         identity(summary, x.shape, labels, classes),
         columns,
-        _groups_of(name, raw.groups, len(x)),
-        _tested_of(name, raw.tested, len(x)),
+        groups_of(name, raw.groups, len(x)),
+        tested_of(name, raw.tested, len(x)),
         encodable(raw.label),
         tuple(encodable(each) for each in raw.dropped),
+        encodable(raw.group),
     )
 
 
-def _groups_of(name: str, groups: np.ndarray | None, rows: int) -> np.ndarray | None:
-    """The number of each row's group."""
+def groups_of(name: str, groups: np.ndarray | None, rows: int) -> np.ndarray | None:
+    """The number of each row's group.
+
+    >>> groups_of("a", np.array(["ann", "bob", "ann", "eve"]), 4).tolist()
+    [0, 1, 0, 2]
+    """
     if groups is None:
         return None
     if groups.ndim != 1 or len(groups) != rows:
@@ -110,8 +116,12 @@ TESTS = {"test", "testing", "eval", "evaluation", "holdout", "held-out", "true",
 TRAINS = {"train", "training", "learn", "val", "valid", "validation", "dev", "false", "0", "0.0"}
 
 
-def _tested_of(name: str, tested: np.ndarray | None, rows: int) -> np.ndarray | None:
-    """Which rows are for testing, from flags or from words such as train and test."""
+def tested_of(name: str, tested: np.ndarray | None, rows: int) -> np.ndarray | None:
+    """Which rows are for testing, from flags or from words such as train and test.
+
+    >>> int(tested_of("a", np.array(["train"] * 16 + ["test"] * 4), 20).sum())
+    4
+    """
     if tested is None:
         return None
     words = np.char.lower(np.char.strip(np.asarray(tested).astype(str)))
@@ -132,9 +142,9 @@ def _tested_of(name: str, tested: np.ndarray | None, rows: int) -> np.ndarray | 
     return out
 
 
-def _perhaps_images(x: np.ndarray, kind: str) -> tuple[Note, ...]:
+def _perhaps_images(x: np.ndarray) -> tuple[Note, ...]:
     side = round(x.shape[1] ** 0.5)
-    if kind != "tabular" or x.dtype != np.uint8 or side < 8 or side * side != x.shape[1]:
+    if x.dtype != np.uint8 or side < 8 or side * side != x[0].size:
         return ()
     words = (
         f"rows of {x.shape[1]} whole numbers from 0 to 255 may be images; if so, say "

@@ -1,18 +1,20 @@
 """Whatever people hand over as labelled data, by what it can do and not by its class."""
 
+import dataclasses
+import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from separatrix.data.checks import build
+from separatrix.data.checks import TESTS, TRAINS, build, groups_of, tested_of
 from separatrix.data.labelled import check_asked, read_labelled
 from separatrix.data.readers.limits import byte_limit, check_size, printable
 from separatrix.data.readers.tables import LABEL_COLUMNS, Columns, split_columns
 from separatrix.data.rows import Labelled, RawData
-from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_choice
 from separatrix.notes import Note
 
 INPUT_KEYS = ("x", "inputs", "input", "image", "images", "img", "data", "features", "pixel_values")
@@ -57,22 +59,29 @@ def labelled_from(
     >>> labelled_from({"x": np.eye(24), "y": np.arange(24) % 2})
     Labelled(name='rows', kind='tabular', rows=24, shape=(24, 1), classes=2)
     """
-    kind = {"table": "tabular"}.get(kind, kind) if isinstance(kind, str) else kind
+    check_choice("diagnose", "kind", kind, ("auto", "image", "signal", "table", "tabular"))
+    kind = {"table": "tabular"}.get(kind, kind)
     check_asked("diagnose", task, kind)
-    if isinstance(x, Labelled):
-        return x
-    drop = (drop,) if isinstance(drop, str) else tuple(drop)
-    by_name = {"group": groups, "split": split}
-    for what, given in by_name.items():
-        by_name[what] = given if isinstance(given, str) else None
+    drop = (drop,) if isinstance(drop, str) else drop
+    if not isinstance(drop, Iterable) or not all(isinstance(each, str) for each in drop):
+        raise ParameterError("diagnose", "drop", "names of columns", drop)
+    drop = tuple(drop)
+    arrays = {"groups": groups, "tested": split}
+    arrays = {w: g for w, g in arrays.items() if g is not None and not isinstance(g, str)}
+    named = {
+        what: given if isinstance(given, str) else None
+        for what, given in (("group", groups), ("split", split))
+    }
+    more: Any = {"kind": kind, "shape": shape, "task": task}
     try:
-        more: Any = {"kind": kind, "shape": shape, "task": task}
-        if y is None and isinstance(x, str | os.PathLike):
-            return read_labelled(x, label=label, drop=drop, **by_name, **more)
-        raw = _raw(x, y, label, drop, by_name, name or "rows")
-        for what, given in (("groups", groups), ("tested", split)):
-            if given is not None and not isinstance(given, str):
-                object.__setattr__(raw, what, np.asarray(given))
+        arrays = {what: np.asarray(given) for what, given in arrays.items()}
+        if isinstance(x, Labelled):
+            return _regrouped(x, arrays)
+        if isinstance(x, str | os.PathLike):
+            if y is not None:
+                raise SeparatrixError("a path or a name brings its own labels; leave y out")
+            return _regrouped(read_labelled(x, label=label, drop=drop, **named, **more), arrays)
+        raw = dataclasses.replace(_raw(x, y, label, drop, named, name or "rows"), **arrays)
         return build(name or "rows", raw, **more)
     except (SeparatrixError, KeyboardInterrupt):
         raise
@@ -81,6 +90,13 @@ def labelled_from(
         raise SeparatrixError(
             f"the data could not be read: {type(error).__name__}{f' ({words})' if words else ''}"
         ) from error
+
+
+def _regrouped(data: Labelled, arrays: dict[str, np.ndarray]) -> Labelled:
+    """The same rows with the groups and the split that the user gave as arrays."""
+    checks = {"groups": groups_of, "tested": tested_of}
+    checked: Any = {what: checks[what](data.name, a, len(data)) for what, a in arrays.items()}
+    return dataclasses.replace(data, **checked)
 
 
 def _raw(
@@ -99,19 +115,20 @@ def _raw(
         )
     if _is_frame(x):
         return _frame(x, y, label, drop, named, name)
+    if y is None and isinstance(x, Mapping):
+        return _mapping(x, label, drop, named, name)
+    if y is None and isinstance(x, tuple) and len(x) == 2:
+        x, y = x
+    if y is None and x is not None and not isinstance(x, np.ndarray | bytes | int | float):
+        return _rows(x, label, drop, named, name)
     if drop or any(named.values()):
         raise SeparatrixError(
-            "columns can be dropped, grouped by or split by in tables with named columns only"
+            "columns can be dropped, grouped by or split by in tables with named columns only; "
+            "give groups and split as one value per row"
         )
-    if y is not None:
-        return RawData(_numbers(x), np.asarray(y))
-    if isinstance(x, Mapping):
-        return _mapping(x, label)
-    if isinstance(x, tuple) and len(x) == 2:
-        return RawData(_numbers(x[0]), np.asarray(x[1]))
-    if isinstance(x, np.ndarray | bytes | int | float) or x is None:
+    if y is None:
         raise SeparatrixError("the data need labels: give y, or rows of (x, y)")
-    return _rows(x, label)
+    return RawData(_numbers(x), np.asarray(y))
 
 
 def _listed(names: Any) -> list[Any]:
@@ -119,6 +136,10 @@ def _listed(names: Any) -> list[Any]:
 
 
 def _numbers(x: Any) -> np.ndarray:
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):  # of scipy
+        raise SeparatrixError("the inputs are a sparse matrix; give x.toarray()")
+    if isinstance(x, np.ma.MaskedArray):  # what is masked is missing
+        return np.ma.filled(x.astype(float), np.nan) if np.ma.is_masked(x) else x.data
     return x if isinstance(x, np.ndarray) else np.asarray(x)
 
 
@@ -155,77 +176,155 @@ def _frame(
     return split_columns(Path(name), names, columns, use, byte_limit())
 
 
-def _mapping(x: Mapping[Any, Any], label: str | None) -> RawData:
-    keys = [str(each) for each in x]
-    found = _key(keys, (label,) if label else LABEL_COLUMNS)
-    inputs = _key(keys, INPUT_KEYS)
+def _mapping(
+    x: Mapping[Any, Any],
+    label: str | None,
+    drop: tuple[str, ...],
+    named: dict[str, Any],
+    name: str,
+) -> RawData:
+    """Inputs and labels, columns of a table, or parts called train and test."""
+    by_text = {str(key): item for key, item in x.items()}
+    parts = {key: key.lower() in TESTS for key in by_text if key.lower() in TESTS | TRAINS}
+    if len(by_text) == len(parts) and len(set(parts.values())) == 2:
+        raws = [_raw(by_text[key], None, label, drop, named, name) for key in parts]
+        return dataclasses.replace(
+            raws[0],
+            inputs=np.concatenate([raw.inputs for raw in raws]),
+            labels=np.concatenate([raw.labels for raw in raws]),
+            tested=np.repeat(list(parts.values()), [len(raw.labels) for raw in raws]),
+            groups=None
+            if any(raw.groups is None for raw in raws)
+            else np.concatenate([np.asarray(raw.groups) for raw in raws]),
+        )
+    found = _key(by_text, (label,) if label else LABEL_COLUMNS)
+    inputs = _key(by_text, INPUT_KEYS)
+    if found is not None and (inputs is None or np.ndim(by_text[inputs]) == 1):
+        import pyarrow
+
+        if len(by_text) > 1 and all(np.ndim(item) == 1 for item in by_text.values()):
+            return _frame(pyarrow.table(by_text), None, found, drop, named, name)
     if found is None or inputs is None:
         raise SeparatrixError(
             f"a mapping needs inputs (such as `x`) and labels (such as `y`); it has "
-            f"{printable(', '.join(keys))}"
+            f"{printable(', '.join(by_text))}"
         )
-    by_text = {str(key): item for key, item in x.items()}
-    return RawData(_numbers(by_text[inputs]), np.asarray(by_text[found]), label=found)
+    extra = {what: _named(by_text, key) for what, key in named.items() if key}
+    return RawData(
+        _numbers(by_text[inputs]),
+        np.asarray(by_text[found]),
+        label=found,
+        groups=extra.get("group"),
+        tested=extra.get("split"),
+        group=named["group"] or "",
+    )
 
 
-def _key(keys: list[str], wanted: Iterable[str]) -> str | None:
+def _named(values: Mapping[str, Any], key: str) -> np.ndarray:
+    if key not in values:
+        raise UnknownNameError("key", printable(key), [printable(each) for each in values])
+    return np.asarray(values[key])
+
+
+def _key(keys: Iterable[str], wanted: Iterable[str]) -> str | None:
     return next((key for word in wanted for key in keys if key.lower() == word.lower()), None)
 
 
-def _rows(x: Any, label: str | None) -> RawData:
+def _rows(
+    x: Any, label: str | None, drop: tuple[str, ...], named: dict[str, Any], name: str
+) -> RawData:
     """Rows or batches, (x, y) or dictionaries, from a data set with a length or an iterable."""
-    notes: tuple[Note, ...] = ()
+    source, notes = _source(x)
+    first = next(source, None)
+    if first is None:
+        raise SeparatrixError("the data have no rows")
+    source = itertools.chain([first], source)
+    if isinstance(first, Mapping):
+        found = _label_key(first, 0, label)
+        if len(first) > 1 and all(np.ndim(each) == 0 for each in first.values()):
+            table = _table_of(source)
+            return _with_notes(_frame(table, None, found, drop, named, name), notes)
+    elif any(named.values()):
+        raise SeparatrixError(
+            "rows that are pairs have no names to group by or to split by; give one value per row"
+        )
+    inputs, labels, total, limit = [], [], 0, byte_limit()
+    extra: dict[str, list[Any]] = {what: [] for what, key in named.items() if key}
+    for number, row in enumerate(source):
+        pair = _pair(row, number, label)
+        one, two = (np.asarray(each) for each in pair)
+        batch = two.ndim >= 1 and one.ndim >= 2 and len(one) == len(two) > 0
+        batch = batch and not (two.ndim == 1 and len(two) == 1 and one.shape[0] != 1)
+        ones, twos = (one, two) if batch else (one[None], two.reshape(1, *two.shape))
+        if inputs and ones.shape[1:] != inputs[0].shape[1:]:
+            raise SeparatrixError(
+                f"row {number} has the shape {ones.shape[1:]} and not {inputs[0].shape[1:]}, "
+                "that of the first"
+            )
+        total += ones.nbytes
+        check_size("rows", total, limit)
+        inputs.append(ones)
+        labels.append(twos)
+        for what, values in extra.items():
+            values.append(np.atleast_1d(_named({str(k): v for k, v in row.items()}, named[what])))
+    joined = {what: np.concatenate(values) for what, values in extra.items()}
+    return RawData(
+        np.concatenate(inputs),
+        np.concatenate(labels),
+        notes=notes,
+        groups=joined.get("group"),
+        tested=joined.get("split"),
+        group=named["group"] or "",
+    )
+
+
+def _source(x: Any) -> tuple[Iterator[Any], tuple[Note, ...]]:
+    """The rows of a data set with a length, or of an iterable; of a large one, some of them."""
     if hasattr(x, "__len__") and hasattr(x, "__getitem__"):
-        count = len(x)
+        count, notes = len(x), ()
         chosen = np.arange(count)
         if count > MOST_ROWS:
             chosen = np.sort(np.random.default_rng(0).permutation(count)[:MOST_ROWS])
             words = f"{MOST_ROWS} of {count} rows were taken, at random"
             notes = (Note("rows-sampled", "info", words),)
-        source: Iterable[Any] = (x[int(i)] for i in chosen)
-    elif isinstance(x, Iterable):
-        source = x
-    else:
-        raise SeparatrixError(
-            f"an object of type {type(x).__name__} is no labelled data: give arrays x and y, a "
-            "path, a data frame, or rows of (x, y)"
-        )
-    inputs, labels, total, limit = [], [], 0, byte_limit()
-    for number, row in enumerate(source):
-        pair = _pair(row, number, label)
-        first, second = (np.asarray(each) for each in pair)
-        batch = second.ndim >= 1 and first.ndim >= 2 and len(first) == len(second) > 0
-        batch = batch and not (second.ndim == 1 and len(second) == 1 and first.shape[0] != 1)
-        firsts, seconds = (
-            (first, second) if batch else (first[None], second.reshape(1, *second.shape))
-        )
-        if inputs and firsts.shape[1:] != inputs[0].shape[1:]:
-            raise SeparatrixError(
-                f"row {number} has the shape {firsts.shape[1:]} and not {inputs[0].shape[1:]}, "
-                "that of the first"
-            )
-        total += firsts.nbytes
+        return (x[int(i)] for i in chosen), notes
+    if isinstance(x, Iterable):
+        return iter(x), ()
+    raise SeparatrixError(
+        f"an object of type {type(x).__name__} is no labelled data: give arrays x and y, a "
+        "path, a data frame, or rows of (x, y)"
+    )
+
+
+def _table_of(rows: Iterable[Any]) -> Any:
+    """Dictionaries of single values as a table, which gets the checks of tables."""
+    import pyarrow
+
+    plain, total, limit = [], 0, byte_limit()
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise SeparatrixError(f"row {number} is no dictionary, but the first row is one")
+        plain.append({str(k): v.item() if hasattr(v, "item") else v for k, v in row.items()})
+        total += 8 * len(row)
         check_size("rows", total, limit)
-        inputs.append(firsts)
-        labels.append(seconds)
-    if not inputs:
-        raise SeparatrixError("the data have no rows")
-    return RawData(np.concatenate(inputs), np.concatenate(labels), notes=notes)
+    return pyarrow.Table.from_pylist(plain)
+
+
+def _with_notes(raw: RawData, notes: tuple[Note, ...]) -> RawData:
+    return dataclasses.replace(raw, notes=(*notes, *raw.notes))
 
 
 def _pair(row: Any, number: int, label: str | None) -> tuple[Any, Any]:
     if isinstance(row, Mapping):
-        raw = _dict_row(row, number, label)
-    else:
-        try:
-            first, second = row
-        except (TypeError, ValueError):
-            raise SeparatrixError(f"row {number} is no pair (x, y) and no dictionary") from None
-        raw = first, second
-    return raw
+        return _dict_row(row, number, label)
+    try:
+        first, second = row
+    except (TypeError, ValueError):
+        raise SeparatrixError(f"row {number} is no pair (x, y) and no dictionary") from None
+    return first, second
 
 
-def _dict_row(row: Mapping[Any, Any], number: int, label: str | None) -> tuple[Any, Any]:
+def _label_key(row: Mapping[Any, Any], number: int, label: str | None) -> str:
     keys = [str(each) for each in row]
     found = _key(keys, (label,) if label else LABEL_COLUMNS)
     if found is None:
@@ -233,19 +332,21 @@ def _dict_row(row: Mapping[Any, Any], number: int, label: str | None) -> tuple[A
             f"row {number} has no labels called {label or ', '.join(LABEL_COLUMNS)}; it has "
             f"{printable(', '.join(keys))}: say label="
         )
+    return found
+
+
+def _dict_row(row: Mapping[Any, Any], number: int, label: str | None) -> tuple[Any, Any]:
     by_text = {str(key): item for key, item in row.items()}
-    second = by_text.pop(found)
-    inputs = _key(list(by_text), INPUT_KEYS)
-    if inputs is not None:
-        return by_text[inputs], second
-    values = [np.asarray(each) for each in by_text.values()]
-    if len(values) == 1:
-        return values[0], second
-    if values and all(each.ndim == 0 and each.dtype.kind in "buif" for each in values):
-        return np.array([float(each) for each in values]), second
-    raise SeparatrixError(
-        f"row {number} has the keys {printable(', '.join(keys))}; which is the input? Call it `x`"
-    )
+    second = by_text.pop(_label_key(row, number, label))
+    inputs = _key(by_text, INPUT_KEYS)
+    if inputs is None and len(by_text) == 1:
+        inputs = next(iter(by_text))
+    if inputs is None:
+        raise SeparatrixError(
+            f"row {number} has the keys {printable(', '.join(map(str, row)))}; which is the "
+            "input? Call it `x`"
+        )
+    return by_text[inputs], second
 
 
 def described(data: Labelled) -> str:
@@ -267,7 +368,9 @@ def described(data: Labelled) -> str:
         parts.append(f"label = {printable(data.label)}")
     parts.append(f"{len(data.classes)} classes" if data.classes else "a number to predict")
     if data.groups is not None:
-        parts.append(f"{int(data.groups.max()) + 1} groups")
+        count = int(data.groups.max()) + 1
+        groups = f"groups = {printable(data.group)} ({count})" if data.group else f"{count} groups"
+        parts.append(groups)
     if data.tested is not None:
         parts.append(f"{int(data.tested.sum())} rows kept for testing")
     return ", ".join(parts)

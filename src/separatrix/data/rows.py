@@ -37,6 +37,7 @@ class Labelled:
         tested: Which rows the user keeps for testing; None where nothing was said.
         label: The name of the column of labels, if it has one.
         dropped: The names of columns that were left out.
+        group: The name of the column of groups, if it has one.
 
     >>> from separatrix.data import as_labelled
     >>> data = as_labelled(np.arange(120.0).reshape(30, 4), ["cat", "dog", "cat"] * 10)
@@ -59,6 +60,7 @@ class Labelled:
     tested: Bool[np.ndarray, " rows"] | None = None
     label: str = ""
     dropped: tuple[str, ...] = ()
+    group: str = ""
 
     @property
     def task(self) -> Literal["classification", "regression"]:
@@ -95,6 +97,7 @@ class RawData:
     tested: np.ndarray | None = None
     label: str = ""
     dropped: tuple[str, ...] = ()
+    group: str = ""
 
 
 def chunk_rows(inputs: Num[np.ndarray, "rows ..."]) -> int:

@@ -33,11 +33,12 @@ from separatrix.diagnosis.rounds import (
 from separatrix.diagnosis.settings import Settings
 from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, judge
 from separatrix.engine import Lab
-from separatrix.errors import check_number
+from separatrix.errors import ParameterError, UnknownNameError, check_number
 from separatrix.inference.intervals import Interval, mean_over_seeds
 from separatrix.notes import Note
 
 LEAK = 0.05  # a gap between splits by row and by group that is worth a warning
+OPTIONS = ("label", "groups", "split", "ordered", "drop", "kind", "shape", "task", "target")
 COMPARED = (
     ("shared", "local"),
     ("shared", "shared, twisted"),
@@ -102,10 +103,16 @@ def diagnose(
     """
     begin = time.monotonic()
     changes |= {k: v for k, v in (("budget", budget), ("metric", metric)) if v is not None}
+    fields = [field.name for field in dataclasses.fields(Settings)]
+    for change in changes:
+        if change not in fields:
+            raise UnknownNameError("option of diagnose", change, (*fields, *OPTIONS))
     s = dataclasses.replace(settings or Settings(), **changes)
     if target is not None:
         check_number("diagnose", "target", target, 0, 1)
-    check_codes(tuple(ignore))
+    if lab is not None and not isinstance(lab, Lab):
+        raise ParameterError("diagnose", "lab", "a Lab", lab)
+    ignore = check_codes((ignore,) if isinstance(ignore, str) else ignore)
     data = labelled_from(
         x,
         y,
@@ -119,19 +126,18 @@ def diagnose(
         name=name,
     )
     bench = Bench(data, splitting_of(data, ordered), s, lab or Lab(budget=s.budget), begin)
-    return conclude(bench, target, tuple(ignore))
+    return conclude(bench, target, ignore)
 
 
 def splitting_of(data: Labelled, ordered: bool = False) -> Splitting:
     """How the rows of a data set may be split."""
+    together = data.duplicate_groups if data.groups is None else data.groups
     if data.tested is not None:
-        return Splitting(data.duplicate_groups, tested=data.tested)
+        return Splitting(together, data.groups is not None, data.tested)
     if ordered:
         late = np.arange(len(data)) >= len(data) - len(data) // 4
-        return Splitting(data.duplicate_groups, tested=late)
-    if data.groups is not None:
-        return Splitting(data.groups, by_group=True)
-    return Splitting(data.duplicate_groups)
+        return Splitting(together, data.groups is not None, late)
+    return Splitting(together, data.groups is not None)
 
 
 def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] = ()) -> Diagnosis:
@@ -370,7 +376,7 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
 
 def _leak(bench: Bench) -> tuple[Note, ...]:
     """A warning where a simple model recognises groups when rows are split at random."""
-    if not bench.how.by_group or bench.left < -5.0:
+    if not bench.how.by_group or bench.how.tested is not None or bench.left < -5.0:
         return ()
     s = dataclasses.replace(bench.settings, splits=2)
     rows = Bench(bench.data, Splitting(bench.data.duplicate_groups), s, bench.lab, bench.begin)

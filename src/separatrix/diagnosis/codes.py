@@ -1,8 +1,9 @@
 """The notes of a diagnosis: stable codes, with the rule, the reason and the remedy of each."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from separatrix.errors import UnknownNameError
+from separatrix.errors import ParameterError, UnknownNameError
 
 
 class Code(NamedTuple):
@@ -88,6 +89,11 @@ CODES: dict[str, Code] = {
         "A header of numbers would count as a row.",
         "Remove the line if it is a header.",
     ),
+    "numbered-columns": Code(
+        "All columns of inputs have one name and rising numbers, such as t0 to t63.",
+        "They are read as samples of a signal; names such as x0 or feature_0 stay a table.",
+        "Say `--kind table` if the order of the columns means nothing.",
+    ),
     "one-hot": Code("Labels are one-hot rows.", "They are read as class numbers.", "Nothing."),
     "perhaps-group": Code(
         "A column of inputs has few values that repeat, or is named like a subject.",
@@ -155,16 +161,19 @@ CODES: dict[str, Code] = {
 }
 
 
-def check_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
+def check_codes(codes: Iterable[str]) -> tuple[str, ...]:
     """Refuse codes that there are not.
 
     >>> check_codes(("bugdet",))
     Traceback (most recent call last):
     separatrix.errors.UnknownNameError: there is no note `bugdet`; did you mean `budget`?
     """
+    if not isinstance(codes, Iterable) or isinstance(codes, Mapping):
+        raise ParameterError("diagnose", "ignore", "codes of notes", codes)
+    codes = tuple(codes)
     for code in codes:
         if code not in CODES:
-            raise UnknownNameError("note", code, CODES)
+            raise UnknownNameError("note", str(code), CODES)
     return codes
 
 

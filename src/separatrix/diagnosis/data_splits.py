@@ -117,6 +117,10 @@ def split_rows(labels: np.ndarray, how: Splitting, sizes: Sizes, seed: int, numb
         order = np.roll(order, -block * need)
         test, rest = order[: sizes.test], order[sizes.test :]
     rest = rest[~np.isin(how.groups[rest], how.groups[test])]
+    if how.by_group:  # and the user's test rows
+        names = rng.permutation(np.unique(how.groups[rest]))
+        checked = np.isin(how.groups[rest], names[: max(1, len(names) // 6)])
+        return Split(rest[~checked][: sizes.top], rest[checked][: sizes.check], test)
     check, rest = rest[: sizes.check], rest[sizes.check :]
     learn = rest[~np.isin(how.groups[rest], how.groups[check])][: sizes.top]
     return Split(learn, check, test)
@@ -136,11 +140,12 @@ def _by_groups(
 
 def chosen_rows(data: Labelled, how: Splitting, sizes: Sizes, s: Settings) -> np.ndarray:
     """The rows that splits are made of: all of them, or of large data as many as are of use."""
-    most = int(POOL_BYTES // max(1, data.inputs[:1].nbytes))
-    need = s.splits * (sizes.top + sizes.check + sizes.test)
-    if how.by_group or len(data) <= min(most, need):
-        return np.arange(len(data))[: max(most, 1000)]
-    return np.sort(np.random.default_rng([s.seed, 13]).permutation(len(data))[: min(most, need)])
+    most = max(1000, int(POOL_BYTES // max(1, data.inputs[:1].nbytes)))
+    if not how.by_group:
+        most = min(most, s.splits * (sizes.top + sizes.check + sizes.test))
+    if len(data) <= most:
+        return np.arange(len(data))
+    return np.sort(np.random.default_rng([s.seed, 13]).permutation(len(data))[:most])
 
 
 def array_data(data: Labelled, how: Splitting, sizes: Sizes, s: Settings, skewed: bool):

@@ -50,6 +50,7 @@ def test_splits_are_joined(tmp_path):
     data = read_labelled(tmp_path / "a.npz")
     assert np.array_equal(data.inputs[..., 0], X)
     assert np.array_equal(data.labels, Y)
+    assert np.flatnonzero(data.tested).tolist() == list(range(20, len(X)))
     np.savez(tmp_path / "a.npz", x_train=X[:20], y_train=Y[:20], x_test=X[20:, 1:], y_test=Y[20:])
     assert "the splits of a.npz have different shapes" in refused(tmp_path / "a.npz")
 

@@ -54,12 +54,15 @@ def test_classes_called_by_numbers(tmp_path):
     assert amounts.labels.tolist() == [float(data.classes[label]) for label in data.labels]
 
 
-def test_training_and_test_folders_are_joined(tmp_path):
+def test_training_and_test_folders_are_joined_and_split_as_given(tmp_path):
     fill(tmp_path / "train")
     fill(tmp_path / "test", count=3)
     data = read_labelled(tmp_path)
     assert data.classes == ("cat", "dog")
     assert np.bincount(data.labels).tolist() == [15, 15]
+    assert np.bincount(data.labels[data.tested]).tolist() == [3, 3]
+    (tmp_path / "test").rename(tmp_path / "val")
+    assert read_labelled(tmp_path).tested is None
 
 
 def test_colour_and_other_modes(tmp_path):

@@ -48,6 +48,30 @@ def test_the_label_column(tmp_path):
     )
 
 
+def test_numbered_columns_are_a_signal(tmp_path):
+    def read(names, **more):
+        rows = lines(lambda i: ",".join(map(str, [*np.arange(len(names)) * 0.5 + i, i % 2])))
+        return read_labelled(csv(tmp_path, ",".join([*names, "label"]) + "\n" + rows), **more)
+
+    for names in ([f"t{i}" for i in range(12)], [f"acc_{i:03d}" for i in range(0, 120, 10)]):
+        data = read(names)
+        assert (data.kind, data.shape) == ("signal", (12, 1))
+        (note,) = (note for note in data.notes if note.code == "numbered-columns")
+        assert f"`{names[0]}` to `{names[-1]}`" in note.message
+        table = read(names, kind="tabular")
+        assert table.kind == "tabular"
+        assert "numbered-columns" not in {note.code for note in table.notes}
+    numbers = list(range(12))
+    for names in (
+        [f"t{i}" for i in numbers[::-1]],  # not in order
+        [f"t{i}" for i in [*numbers[:-1], 99]],  # with a gap
+        [f"{'ab'[i % 2]}{i}" for i in numbers],  # two names
+        [f"feature_{i}" for i in numbers],  # no more than "column"
+        [f"t{i}" for i in numbers[:5]],  # few
+    ):
+        assert read(names).kind == "tabular"
+
+
 def test_tables_without_names_other_marks_and_packed(tmp_path):
     for mark in ",;\t":
         bare = read_labelled(csv(tmp_path, lines(lambda i, m=mark: f"{i}{m}{i / 2}{m}{i % 2}")))

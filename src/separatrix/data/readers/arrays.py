@@ -113,7 +113,9 @@ def read_npz(path: Path, limit: int, label: str | None = None) -> RawData:
             path, archive, {n: members[n] for pair in pairs for n in pair}, limit
         )
     xs, ys = [arrays[x] for x, _ in pairs], [arrays[y] for _, y in pairs]
-    return RawData(joined(path, xs), joined(path, ys))
+    return RawData(
+        joined(path, xs), joined(path, ys), tested=tested_parts([x for x, _ in pairs], xs)
+    )
 
 
 def read_stacks(path: Path, limit: int) -> dict[str, np.ndarray]:
@@ -182,6 +184,20 @@ def joined(path: Path, parts: list[np.ndarray]) -> np.ndarray:
             f"{', '.join(str(part.shape) for part in parts)}"
         )
     return np.concatenate(parts)
+
+
+def tested_parts(names: list[str], parts: list[np.ndarray]) -> np.ndarray | None:
+    """Which rows of joined arrays are for testing, by the names of the arrays; None if the names
+    do not say.
+
+    >>> tested_parts(["x_train", "x_test"], [np.zeros(2), np.zeros(1)]).tolist()
+    [False, False, True]
+    >>> tested_parts(["x"], [np.zeros(2)])
+    """
+    tests = [bool(re.search(r"test|t10k", name.lower())) for name in names]
+    if len(set(tests)) < 2:
+        return None
+    return np.repeat(tests, [len(part) for part in parts])
 
 
 def _pairs(path: Path, names: list[str], label: str | None) -> list[tuple[str, str]]:
@@ -319,4 +335,5 @@ def find_arrays(folder: Path, limit: int, label: str | None = None) -> RawData |
         joined(folder, [part.inputs for part in parts]),
         joined(folder, [part.labels for part in parts]),
         kind="image",
+        tested=tested_parts([file.name for file in images], [part.labels for part in parts]),
     )

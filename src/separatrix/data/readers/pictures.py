@@ -18,7 +18,8 @@ from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
 ENDINGS = (".png", ".jpg", ".jpeg")
-SPLITS = ("train", "training", "test", "testing", "val", "valid", "validation")
+TESTS = ("test", "testing")
+SPLITS = ("train", "training", *TESTS, "val", "valid", "validation")
 MOST_PIXELS = 1 << 26  # of one picture: more is a mistake or an attack
 ORIENTATION = 0x0112  # the EXIF tag of how a camera was held
 CLEAR, TURNED = " transparent", " turned"  # after a picture's mode
@@ -32,6 +33,7 @@ class PictureFolder:
     pictures: dict[str, tuple[Path, ...]]
     others: tuple[str, ...]
     links: int
+    split: bool = False  # whether classes are in folders called train and test
 
 
 def find_pictures(folder: Path) -> PictureFolder:
@@ -45,7 +47,8 @@ def find_pictures(folder: Path) -> PictureFolder:
     links = 0
     places = _visible(folder)
     inner = [place for place in places if place.is_dir(follow_symlinks=False)]
-    if inner and all(place.name.lower() in SPLITS for place in inner):
+    split = bool(inner) and all(place.name.lower() in SPLITS for place in inner)
+    if split:
         places = [place for split in inner for place in _visible(split.path)]
     for place in places:
         if not place.is_dir(follow_symlinks=False):
@@ -66,7 +69,7 @@ def find_pictures(folder: Path) -> PictureFolder:
                 else:
                     others.append(name)
     return PictureFolder(
-        {name: tuple(files) for name, files in classes.items()}, tuple(others), links
+        {name: tuple(files) for name, files in classes.items()}, tuple(others), links, split
     )
 
 
@@ -87,7 +90,7 @@ def _visible(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 def read_pictures(folder: Path, limit: int) -> RawData:
     """The pictures of a folder as one array of bytes, with their classes; all are resized to the
-    smallest width and height.
+    smallest width and height. Folders called train and test split the rows.
 
     >>> read_pictures(Path("."), 1000)
     Traceback (most recent call last):
@@ -108,7 +111,12 @@ def read_pictures(folder: Path, limit: int) -> RawData:
     for row, (_, file) in enumerate(files):
         inputs[row] = _pixels(file, (width, height), colour)
     labels = np.array([name for name, _ in files], np.object_)
-    return RawData(inputs, labels, "image", notes=tuple(_notes(contents, about, (width, height))))
+    notes = tuple(_notes(contents, about, (width, height)))
+    tests = [
+        contents.split and file.relative_to(folder).parts[0].lower() in TESTS for _, file in files
+    ]
+    tested = np.array(tests) if len(set(tests)) > 1 else None
+    return RawData(inputs, labels, "image", notes=notes, tested=tested)
 
 
 def _notes(

@@ -2,8 +2,9 @@
 
 import codecs
 import dataclasses
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +20,13 @@ GROUP_WORDS = (
     *("subject", "subjects", "patient", "participant", "person", "user", "session", "group"),
     *("fold", "site", "device", "animal", "speaker", "recording", "trial", "batch", "cohort"),
 )
+# Numbered columns whose stem means no more than "column" may come in any order.
+UNORDERED = (
+    *("attr", "attribute", "c", "col", "column", "comp", "component", "dim", "f", "feat"),
+    *("feature", "features", "field", "gene", "input", "item", "pc", "q", "question", "v"),
+    *("var", "variable", "x", "pixel", "pixels", "px"),  # pixels are those of an image
+)
+LEAST_SAMPLES = 8  # fewer numbered columns are no signal
 DELIMITERS = (",", ";", "\t")
 COLUMN_BYTES = 10_000  # memory that pyarrow takes for a column of a CSV file, however short
 PIECE = 1 << 20  # bytes of text that are checked at a time
@@ -204,17 +212,40 @@ def split_columns(
     with np.errstate(over="ignore", invalid="ignore"):
         for i, each in enumerate(read):
             inputs[:, i] = each
-    notes += [note for i, each in zip(inputs_at, read) for note in _looks_like(names[i], each)]
+    kind, numbered = _numbered([names[i] for i in inputs_at])
+    if kind != "signal":
+        looks = (_looks_like(names[i], each) for i, each in zip(inputs_at, read))
+        notes += [note for several in looks for note in several]
     return RawData(
         inputs,
         _labels(path, names[at], columns[at], limit),
+        kind,
         columns=tuple(names[i] for i in inputs_at),
-        notes=tuple(notes[:6]),
+        notes=(*numbered, *notes[:6]),
         groups=_words(path, columns[wanted[use.group]], limit) if use.group else None,
         tested=_words(path, columns[wanted[use.split]], limit) if use.split else None,
         label=names[at],
         dropped=tuple(names[i] for i in dropped),
+        group=use.group or "",
     )
+
+
+def _numbered(names: list[str]) -> tuple[Literal["auto", "signal"], list[Note]]:
+    """Whether columns such as t0, t1, … t63 are samples in order, and a note that says so."""
+    found = [re.fullmatch(r"(.*\D)(\d{1,9})", name.strip()) for name in names]
+    stems = {each[1] if each else "" for each in found}
+    stem = next(iter(stems)).strip(" _-.:[(").lower() if len(stems) == 1 else ""
+    numbers = [int(each[2]) for each in found if each]
+    steps = set(np.diff(numbers).tolist())
+    if len(names) < LEAST_SAMPLES or not stem or stem in UNORDERED:
+        return "auto", []
+    if len(steps) > 1 or min(steps) < 1:
+        return "auto", []
+    words = (
+        f"columns `{printable(names[0])}` to `{printable(names[-1])}` are numbered in order and "
+        "read as a signal; say --kind table (kind=) if their order means nothing"
+    )
+    return "signal", [Note("numbered-columns", "info", words)]
 
 
 def _words(path: Path, column: Any, limit: int) -> np.ndarray:
