@@ -11,10 +11,12 @@ from separatrix.report import write_evidence
 from separatrix.studies.replication import (
     kept_runs,
     pool_claims,
+    pool_studies,
     read_seeds,
     recompute,
     run_seeds,
 )
+from separatrix.studies.runner import jobs, run_jobs
 
 SMALL = ["seeds=3", "steps=20", "samples=40"]
 
@@ -85,6 +87,25 @@ def test_conditions_hold_when_they_hold_in_every_seed():
     assert claim["outside"] == "σ is too large"
 
 
+def test_a_study_that_some_seeds_did_not_run_says_so():
+    both, one = entry("supported", study="signal"), entry("refuted", study="cifar", id="ours.x")
+    pooled = {c["id"]: c for c in pool_studies({1: [both, one], 2: [both], 3: [both]})}
+    assert pooled["lahoti.order"]["seeds"] == dict.fromkeys("123", "supported")
+    assert pooled["ours.x"]["seeds"] == {"1": "refuted", "2": "not run", "3": "not run"}
+    assert pooled["ours.x"]["verdict"] == "refuted"
+    assert pooled["ours.x"]["reason"].startswith("1 of 3 seeds were run; ")
+    two = pool_studies({1: [one], 2: [one | {"verdict": "supported"}], 3: []})[0]
+    assert two["verdict"] == "undecided"
+    assert two["seeds"]["3"] == "not run"
+
+
+def test_figures_of_a_pooled_run_say_which_seed_they_show(replicated):
+    folder, _ = replicated
+    outcome = json.loads((folder / "outcomes" / "signal-first.json").read_text())
+    assert all(f["caption"].endswith("Shown is seed 7.") for f in outcome["figures"])
+    assert all(table["title"].endswith("(seed 7)") for table in outcome["tables"])
+
+
 def test_runs_with_different_claims_are_refused():
     with pytest.raises(SeparatrixError, match="have different claims, such as `lahoti"):
         pool_claims({1: [entry("supported")], 2: [entry("supported", id="lahoti.x")]})
@@ -100,12 +121,13 @@ def test_seeds_that_are_none(text):
 def replicated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("replicated")
 
-    def open_lab(place, seed):
+    def run_one(place, seed):
         settings = {"scale": "quick", "seed": seed, "changes": SMALL}
-        return Lab(place, workers=0, settings=settings)
+        with Lab(place, workers=0, settings=settings) as lab:
+            run = jobs(["signal-first"], "quick", seed, SMALL)
+            return run_jobs(run, lab, "quick", seed, "a test")
 
-    claims = run_seeds(["signal-first"], "quick", (7, 8), folder, open_lab, "a test", SMALL)
-    return folder, claims
+    return folder, run_seeds((7, 8), folder, run_one)
 
 
 def test_seeds_run_apart_and_are_pooled(replicated):

@@ -20,7 +20,8 @@ from separatrix.cli.diagnose import diagnose
 from separatrix.cli.geometry import geometry
 from separatrix.cli.options import Json
 from separatrix.cli.report import compare, report
-from separatrix.cli.run import explain, list_studies, run, verify
+from separatrix.cli.run import explain, list_studies, run
+from separatrix.cli.verify import verify
 from separatrix.cli.watch import serve, watch
 from separatrix.errors import SeparatrixError, shown
 

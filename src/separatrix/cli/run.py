@@ -1,4 +1,4 @@
-"""`separatrix list`, `run` and `verify`: studies, their plans and their verdicts."""
+"""`separatrix list`, `explain` and `run`: studies, their plans and their verdicts."""
 
 import os
 import shlex
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from separatrix.studies import Claim
 
 # Seconds between the end of the last trial's time and the end of the command: a chunk that still
-# runs and its program, conclusions, the report.
-ENDING = 6.0
+# runs and its program, conclusions, the report. Longer runs have more to conclude from.
+ENDING, MOST_ENDING, ENDING_SHARE = 6.0, 40.0, 0.04
 
 
 def list_studies(
@@ -154,88 +154,6 @@ def run(
         run_studies([study], study, options)
 
 
-@takes(RunOptions)
-def verify(
-    seeds: Annotated[
-        str,
-        typer.Option(
-            "--seeds",
-            metavar="A,B,C",
-            help="Run once per seed and pool: a verdict is unanimous, or undecided.",
-        ),
-    ] = "",
-    source: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="DIR",
-            help="Recompute the verdicts from the rows that a folder keeps; train nothing.",
-        ),
-    ] = "",
-    *,
-    options: RunOptions,
-) -> None:
-    """Run every study and print the verdict on every claim."""
-    from separatrix.studies import STUDIES
-
-    if source:
-        verify_from(source, options)
-    elif seeds:
-        verify_seeds(seeds, list(STUDIES), options)
-    else:
-        run_studies(list(STUDIES), "verify", options)
-
-
-def verify_from(source: str, options: RunOptions) -> None:
-    """Print the verdicts that kept rows give, and what is missing or differs."""
-    from separatrix.cli.output import print_claims, print_json, terminal
-    from separatrix.report import with_kept
-    from separatrix.studies.replication import recompute
-
-    verdicts = recompute(Path(source))
-    if options.json:
-        print_json(with_kept(verdicts.claims))
-    else:
-        print_claims(verdicts.claims, options.every)
-    if options.quiet:
-        return
-    console = terminal(stderr=True)
-    for run_name, words in verdicts.missing.items():
-        console.print(f"{run_name}: {words}")
-    for claim in verdicts.changed:
-        console.print(f"{claim}: the verdict is not the kept one")
-
-
-def verify_seeds(seeds: str, names: list[str], options: RunOptions) -> None:
-    """Run studies once per seed, pool the verdicts, write and print them."""
-    from separatrix.cli.output import print_claims, print_json, progress_bar
-    from separatrix.engine import Lab
-    from separatrix.studies.replication import read_seeds, run_seeds
-
-    if options.shard or options.dry_run:
-        raise SeparatrixError("--seeds runs whole runs: leave --shard and --dry-run out")
-    folder = Path(options.out or f"results/verify-{options.scale}-seeds")
-    workers = None if options.workers < 0 else options.workers
-    budget, cluster = seconds_for_trials(seconds_from(options.budget)), cluster_of(options)
-    command = shlex.join(["separatrix", *sys.argv[1:]])
-    with progress_bar(options.quiet or options.json) as show:
-
-        def open_lab(place: Path, seed: int) -> Lab:
-            settings = {"scale": options.scale, "seed": seed, "changes": options.changes}
-            return Lab(place, workers, budget, show or False, command, settings, cluster)
-
-        wanted = read_seeds(seeds)
-        claims = run_seeds(names, options.scale, wanted, folder, open_lab, command, options.changes)
-    from separatrix.report import with_kept, write_report
-
-    page = write_report(folder)
-    if options.json:
-        print_json(with_kept(claims))
-    else:
-        print_claims(claims, options.every)
-        print(f"report: {page}")
-
-
 def run_studies(names: list[str], title: str, options: RunOptions) -> None:
     """Run studies, write results and report, print the verdicts."""
     from separatrix.cli.output import print_claims, print_json, progress_bar, terminal
@@ -319,8 +237,12 @@ def seconds_for_trials(budget: float | None) -> float | None:
 
     >>> seconds_for_trials(60.0), seconds_for_trials(4.0), seconds_for_trials(None)
     (54.0, 2.0, None)
+    >>> seconds_for_trials(600.0)
+    576.0
     """
-    return None if budget is None else budget - min(ENDING, budget / 2)
+    if budget is None:
+        return None
+    return budget - min(max(ENDING, ENDING_SHARE * budget), MOST_ENDING, budget / 2)
 
 
 def print_shard(missing: dict[str, int], shard: "Shard", as_json: bool) -> None:

@@ -82,6 +82,8 @@ class Lab:
       tally: what compiling and running has cost.
       notes: remarks on the run, such as damaged files that were found.
       complete: whether every trial was run so far.
+      studies: what each study that ran here cost, by its name.
+      live_file: the file in the folder that tells the progress of studies.
 
     Raises:
       SeparatrixError: if the folder cannot be used, or is missing where the options need one.
@@ -121,6 +123,8 @@ class Lab:
         self.notes: list[Note] = []
         self.tally = RunTally()
         self.complete = True
+        self.studies: dict[str, dict[str, float]] = {}
+        self.live_file = "live.json"
         self._in_process = InProcess()
         self._workers: Workers | None = None
         self._dask: DaskRunner | None = None
@@ -264,6 +268,7 @@ class Lab:
             shard=str(self.shard or ""),
             engine=engine,
             notes=self.notes,
+            studies=self.studies,
         ).record()
 
     def write_manifest(self) -> None:

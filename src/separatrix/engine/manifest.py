@@ -39,6 +39,7 @@ class RunFacts:
       shard: the share of a job array, as text.
       engine: "local", or the Dask cluster.
       notes: remarks on the run.
+      studies: what each study cost, by its name (see `study_facts`).
     """
 
     command: str
@@ -51,6 +52,7 @@ class RunFacts:
     shard: str
     engine: str
     notes: Iterable[Note]
+    studies: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """These facts, with those of the machine and the software, as plain values."""
@@ -78,10 +80,30 @@ class RunFacts:
             "flags": os.environ.get("XLA_FLAGS", ""),
             "versions": {"separatrix": __version__, "python": platform.python_version()}
             | {name: metadata.version(name) for name in PACKAGES},
-            "commit": _commit(),
+            "commit": source_commit(),
             "platform": f"{platform.system()} {platform.machine()}",
             "notes": [dataclasses.asdict(note) for note in self.notes],
-        }
+        } | ({"studies": self.studies} if self.studies else {})
+
+
+def study_facts(before: RunTally, after: RunTally, seconds: float) -> dict[str, float]:
+    """What one study of a run cost, as plain values.
+
+    Args:
+      before: the tally of the run when the study began.
+      after: the tally when it ended.
+      seconds: the time between, by the clock.
+
+    >>> study_facts(RunTally(), RunTally(programs=2, trials=9), 1.5)["trials_run"]
+    9
+    """
+    return {
+        "wall_seconds": round(seconds, 3),
+        "compile_seconds": round(after.compile_seconds - before.compile_seconds, 3),
+        "run_seconds": round(after.run_seconds - before.run_seconds, 3),
+        "programs_compiled": after.programs - before.programs,
+        "trials_run": after.trials - before.trials,
+    }
 
 
 def add_to_manifest(folder: Path, record: dict[str, Any]) -> None:
@@ -110,9 +132,12 @@ def _device_name(device: Device | None) -> str:
     return str(jax.devices()[0].device_kind)
 
 
-def _commit() -> str:
+def source_commit() -> str:
     """The commit of the source tree that this package runs from, with `+dirty` if a file of it was
     changed; empty for an installed package.
+
+    >>> isinstance(source_commit(), str)
+    True
     """
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():

@@ -12,6 +12,7 @@ from separatrix.errors import SeparatrixError, shown
 from separatrix.files import explain_os_errors, read_regular
 from separatrix.studies import Figure, Heatmap, figure_from
 from separatrix.studies.kinds import VERDICTS as VERDICTS
+from separatrix.studies.replication import NOT_RUN
 
 ROLES = ("measured", "samples", "law", "bound", "floor", "baseline")
 # Characters that neither XML nor a terminal can show, and halves of surrogate pairs, which UTF-8
@@ -103,6 +104,7 @@ def check_consistent(claims: list[dict[str, Any]], outcomes: dict[str, dict[str,
         # Of several seeds, a claim pools the verdicts, and the outcome is that of the first.
         seeds = claim.get("seeds")
         seeds = seeds if isinstance(seeds, dict) else {}
+        seeds = {seed: each for seed, each in seeds.items() if each != NOT_RUN}
         pooled = len(seeds) > 1
         verdict = claim["verdict"]
         if pooled:

@@ -37,16 +37,20 @@ def update_live(lab: Lab, **changes: Any) -> None:
     folder = lab.ledger.folder
     if folder is not None and lab.shard is None:
         with contextlib.suppress(SeparatrixError, OSError):
-            write_json(folder / LIVE, read_live(folder) | changes)
+            write_json(folder / lab.live_file, read_live(folder, lab.live_file) | changes)
 
 
-def read_live(folder: Any) -> dict[str, Any]:
+def read_live(folder: Any, name: str = LIVE) -> dict[str, Any]:
     """The entries of a run's file; none where there is no file, or none that can be read.
+
+    Args:
+        folder: the folder of the run.
+        name: the name of the file.
 
     >>> read_live("no-such-folder")
     {}
     """
-    entries = read_json(Path(folder) / LIVE)
+    entries = read_json(Path(folder) / name)
     return entries if isinstance(entries, dict) else {}
 
 
@@ -127,7 +131,7 @@ class LiveSearches:
             ends = {end: _positive(getattr(threshold, end)) for end in ("estimate", "low", "high")}
             final = settled(name) is not None
             rows.append({"cell": label_of(name), **ends, "trials": count, "settled": final})
-        entries = read_live(self.lab.ledger.folder)
+        entries = read_live(self.lab.ledger.folder, self.lab.live_file)
         study, thresholds = entries.get("study") or "", entries.get("thresholds")
         thresholds = thresholds if isinstance(thresholds, dict) else {}
         searches = {**thresholds.get(study, {}), self.what: rows}

@@ -24,6 +24,7 @@ from separatrix.files import explain_os_errors, is_regular, read_json, write_jso
 from separatrix.studies.claims import Finding
 from separatrix.studies.runner import Job, jobs, run_jobs
 
+NOT_RUN = "not run"  # in place of the verdict of a seed that did not run a claim's study
 ROWS = ("ledger", "calculations", "separatrix.json")  # what verdicts can be recomputed from
 
 
@@ -57,41 +58,88 @@ def read_seeds(text: str) -> tuple[int, ...]:
 
 
 def run_seeds(
-    names: list[str],
-    scale: str,
     seeds: Sequence[int],
     folder: Path,
-    open_lab: Callable[[Path, int], Lab],
-    command: str,
-    changes: list[str] | None = None,
+    run_one: Callable[[Path, int], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Run studies once per seed and pool their claims.
 
     Args:
-        names: the studies.
-        scale: their scale.
         seeds: one run each, in the folder `seed-N`.
         folder: where the pooled claims.json and the folders of the runs are.
-        open_lab: opens the laboratory of a folder and a seed.
-        command: the command, as claims say it.
-        changes: changes of settings, as `--set` gets them.
+        run_one: runs the studies in a folder with a seed; returns the findings, as in claims.json.
 
     Returns:
         The pooled claims.
     """
-    claims = {}
-    for seed in seeds:
-        with open_lab(folder / f"seed-{seed}", seed) as lab:
-            claims[seed] = run_jobs(jobs(names, scale, seed, changes), lab, scale, seed, command)
-    pooled = pool_claims(claims)
+    pooled = pool_studies({seed: run_one(folder / f"seed-{seed}", seed) for seed in seeds})
+    write_pooled(folder, pooled, seeds)
+    return pooled
+
+
+def write_pooled(folder: Path, pooled: list[dict[str, Any]], seeds: Sequence[int]) -> None:
+    """Write pooled claims, all manifests as one, and for each study the outcome of its first seed.
+
+    Captions and titles say which seed the figures and tables show.
+
+    Args:
+        folder: the folder that holds the runs as `seed-N`.
+        pooled: their pooled claims.
+        seeds: their seeds.
+    """
     write_json(folder / "claims.json", pooled)
     runs = [run for seed in seeds for run in read_manifest(folder / f"seed-{seed}")]
     write_json(folder / "manifest.json", {"runs": runs})
-    with explain_os_errors("copy the outcomes of the first seed"):
-        shutil.copytree(
-            folder / f"seed-{seeds[0]}" / "outcomes", folder / "outcomes", dirs_exist_ok=True
-        )
-    return pooled
+    with explain_os_errors("make the folder of outcomes"):
+        (folder / "outcomes").mkdir(exist_ok=True)
+    for study, seed in {claim["study"]: claim["seed"] for claim in pooled}.items():
+        name = f"{study}.json"
+        outcome = read_json(folder / f"seed-{seed}" / "outcomes" / name)
+        write_json(folder / "outcomes" / name, _of_one_seed(outcome, seed, seeds))
+
+
+def _of_one_seed(outcome: dict[str, Any], seed: int, seeds: Sequence[int]) -> dict[str, Any]:
+    """An outcome whose figures and tables say that they are of one seed of several."""
+    if len(seeds) == 1:
+        return outcome
+    figures = [
+        figure | {"caption": f"{figure['caption']} Shown is seed {seed}.".strip()}
+        for figure in outcome["figures"]
+    ]
+    tables = [table | {"title": f"{table['title']} (seed {seed})"} for table in outcome["tables"]]
+    return outcome | {"figures": figures, "tables": tables}
+
+
+def pool_studies(runs: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The claims of several seeds as one list; a study may be missing from the runs of some seeds.
+
+    Args:
+        runs: the entries of claims.json by seed.
+
+    Returns:
+        One entry per claim, as `pool_claims` makes it from the seeds that have its study. In
+        `seeds`, the other seeds are "not run".
+
+    >>> entry = {"id": "a.b", "study": "s", "verdict": "supported", "reason": "", "evidence": []}
+    >>> pool_studies({1: [entry], 2: []})[0]["seeds"]
+    {'1': 'supported', '2': 'not run'}
+    """
+    studies = dict.fromkeys(claim["study"] for claims in runs.values() for claim in claims)
+    out = []
+    for study in studies:
+        own = {
+            seed: [claim for claim in claims if claim["study"] == study]
+            for seed, claims in runs.items()
+        }
+        there = {seed: claims for seed, claims in own.items() if claims}
+        left_out = [str(seed) for seed in runs if seed not in there]
+        for claim in pool_claims(there):
+            if left_out:
+                words = f"{len(there)} of {len(runs)} seeds were run; {claim['reason']}"
+                verdicts = {str(seed): claim["seeds"].get(str(seed), NOT_RUN) for seed in runs}
+                claim = claim | {"reason": words, "seeds": verdicts}
+            out.append(claim)
+    return out
 
 
 def pool_claims(runs: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:

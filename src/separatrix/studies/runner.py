@@ -4,10 +4,13 @@ import contextlib
 import dataclasses
 import itertools
 import json
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from separatrix.engine import Lab, Plan, ShardWaits, Sweep
+from separatrix.engine.manifest import study_facts
 from separatrix.errors import SeparatrixError, UnknownNameError
 from separatrix.files import explain_os_errors, write_json
 from separatrix.studies.claims import check_unique
@@ -145,39 +148,68 @@ def run_jobs(run: list[Job], lab: Lab, scale: str, seed: int, command: str) -> l
     if run:
         lab.start()
     claims: list[dict[str, Any]] = []
-    with explain_os_errors("make the folder of outcomes"):
-        (folder / "outcomes").mkdir(exist_ok=True)
+    make_outcomes(folder)
     try:
         with live_run(lab, [job.study.name for job in run]):
             for job in run:
-                update_live(lab, study=job.study.name, what="", done=0, total=0)
-                if scale == "quick":
-                    expect_job(job, lab)
-                outcome = job.study.conclude(lab, job.settings).plain()
-                outcome["findings"] = [
-                    with_command(finding, job.study, scale) for finding in outcome["findings"]
-                ]
-                about = {"scale": scale, "seed": seed, "command": command}
-                head = {
-                    "study": job.study.name,
-                    "title": job.study.title,
-                    "summary": job.study.summary,
-                    "question": job.study.question or job.study.title,
-                    **about,
-                }
-                settings = json.loads(json.dumps(plain_settings(job.settings)))
-                write_json(
-                    folder / "outcomes" / f"{job.study.name}.json",
-                    head | {"settings": settings} | outcome,
-                )
-                claims += [
-                    finding | {"study": job.study.name, **about} for finding in outcome["findings"]
-                ]
-        write_json(folder / "claims.json", claims)
-        _forget_others(folder / "outcomes", {job.study.name for job in run})
+                claims += run_job(job, lab, folder, scale, seed, command)
+        write_claims(folder, claims, [job.study.name for job in run])
     finally:
         lab.write_manifest()
     return claims
+
+
+def make_outcomes(folder: Path) -> None:
+    """Make the folder of outcomes in a results folder."""
+    with explain_os_errors("make the folder of outcomes"):
+        (folder / "outcomes").mkdir(exist_ok=True)
+
+
+def run_job(
+    job: Job, lab: Lab, folder: Path, scale: str, seed: int, command: str
+) -> list[dict[str, Any]]:
+    """Run one study and write its outcome; its findings, as in claims.json."""
+    update_live(lab, study=job.study.name, what="", done=0, total=0)
+    before, begin = lab.tally, time.monotonic()
+    if scale == "quick":
+        expect_job(job, lab)
+    outcome = job.study.conclude(lab, job.settings).plain()
+    outcome["findings"] = [
+        with_command(finding, job.study, scale) for finding in outcome["findings"]
+    ]
+    about = {"scale": scale, "seed": seed, "command": command}
+    head = {
+        "study": job.study.name,
+        "title": job.study.title,
+        "summary": job.study.summary,
+        "question": job.study.question or job.study.title,
+        **about,
+    }
+    settings = json.loads(json.dumps(plain_settings(job.settings)))
+    content = head | {"settings": settings} | outcome
+    write_json(folder / "outcomes" / f"{job.study.name}.json", content)
+    lab.studies[job.study.name] = study_facts(before, lab.tally, time.monotonic() - begin)
+    return claims_of(content)
+
+
+def claims_of(outcome: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of claims.json that an outcome file stands for.
+
+    >>> outcome = {"study": "signal", "scale": "quick", "seed": 0, "command": "", "findings": []}
+    >>> claims_of(outcome)
+    []
+    """
+    about = {key: outcome[key] for key in ("study", "scale", "seed", "command")}
+    return [finding | about for finding in outcome["findings"]]
+
+
+def write_claims(folder: Path, claims: list[dict[str, Any]], names: Iterable[str]) -> None:
+    """Write claims.json, and forget the outcomes of studies that are not in this run."""
+    write_json(folder / "claims.json", claims)
+    kept = set(names)
+    for file in (folder / "outcomes").glob("*.json"):
+        if file.stem not in kept:
+            file.unlink()
 
 
 def with_command(finding: dict[str, Any], study: Study[Any], scale: str) -> dict[str, Any]:
@@ -232,10 +264,3 @@ def run_shard(run: list[Job], lab: Lab) -> dict[str, int]:
     finally:
         lab.write_manifest()
     return missing
-
-
-def _forget_others(folder: Path, names: set[str]) -> None:
-    """Outcomes of an earlier run with other studies do not belong to this run's claims."""
-    for file in folder.glob("*.json"):
-        if file.stem not in names:
-            file.unlink()
