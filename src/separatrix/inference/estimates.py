@@ -156,11 +156,30 @@ class ThresholdRatio:
 
     def interval(self, level: float) -> Interval:
         """The interval of the ratio; one-sided where a threshold is censored."""
-        ends = (
-            t if t.level == level else estimate_threshold(t.evidence, t.probability, level)
-            for t in (self.first, self.second)
-        )
-        return threshold_ratio(*ends)
+        return threshold_ratio(_at_level(self.first, level), _at_level(self.second, level))
+
+
+@dataclasses.dataclass(frozen=True)
+class ThresholdOver:
+    """How many times a known number a threshold is, such as a floor.
+
+    >>> from separatrix.inference.psychometric import Tally
+    >>> threshold = estimate_threshold([Tally(8, 0, 40), Tally(16, 40, 40)])
+    >>> ThresholdOver(threshold, 4).interval(0.95).low > 2
+    True
+    """
+
+    threshold: Threshold
+    unit: float
+
+    def __post_init__(self):
+        check_number("ThresholdOver", "unit", self.unit, low=0, open_low=True)
+
+    def interval(self, level: float) -> Interval:
+        """The threshold's interval over the number; one-sided where the threshold is censored."""
+        found = _at_level(self.threshold, level)
+        ends = [end / self.unit for end in (found.estimate, found.low, found.high)]
+        return Interval(*ends, level, "threshold over a number", found.trials)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,6 +300,12 @@ def steps_of(
     """
     kind = PairedDifference if paired else MeanDifference
     return [kind(tuple(after), tuple(before)) for before, after in itertools.pairwise(samples)]
+
+
+def _at_level(threshold: Threshold, level: float) -> Threshold:
+    if threshold.level == level:
+        return threshold
+    return estimate_threshold(threshold.evidence, threshold.probability, level)
 
 
 def _exponential(logs: Interval) -> Interval:

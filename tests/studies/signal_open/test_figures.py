@@ -35,4 +35,6 @@ def test_censored_thresholds_are_drawn_as_bounds():
         each.label for each in ratio_figure(found, {cell[::2]: FLOOR for cell in found}).series
     }
     assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
-    assert start_figure(OpenSettings(), found).series[0].label == "CNN"
+    starts = start_figure(OpenSettings(), found, {cell[::2]: FLOOR for cell in found})
+    assert starts.series[0].label == "CNN"
+    assert (starts.series[-1].role, starts.series[-1].y) == ("floor", (104.0,))

@@ -9,6 +9,7 @@ from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open import verdicts as c
 from separatrix.studies.signal_open.settings import OpenCell, OpenSettings
 from separatrix.studies.signal_open.trials import Floor
+from separatrix.theory.signal import floor_samples
 from sharp_searches import sharp_search
 
 S = OpenSettings()
@@ -168,3 +169,19 @@ def test_noise_of_one_variance_is_compared_with_the_plain_task():
     assert judged(searches)["ours.open.effective-noise"].verdict == "supported"
     assert verdict(380.0).verdict == "refuted"
     assert "harmonic mean" in verdict(380.0).reason
+
+
+def test_an_algorithm_below_the_floor_is_shown_and_never_refuted():
+    least = floor_samples("FCN", 8, S.dimension, S.noise, risk=0.02 + S.margin)
+
+    def below(sparse: float, **options):
+        sizes = {("plain", "FCN", 8): 6.0 * least, ("plain", "FCN with ℓ1", 8): sparse * least}
+        return judged(found_at(sizes, **options))["ours.algorithms.below-floor"]
+
+    assert below(0.3).verdict == "supported"
+    assert below(3.0).verdict == "undecided"
+    assert below(1.0).verdict == "undecided"
+    assert below(0.3, never=("FCN with ℓ1",), risk=0.3).verdict == "not measured"
+    shown = {each.name: each for each in below(0.3).evidence}
+    descent = shown["samples over the FCN's floor, descent, k = 8"]
+    assert descent.low < 6.0 < descent.high

@@ -13,6 +13,7 @@ from separatrix.studies.signal_open.trials import Choices, Floors, target_of
 from separatrix.studies.signal_open.verdicts import (
     OPEN,
     PAIRS,
+    fcn_floor,
     noise_ratios,
     ratios,
     trained,
@@ -93,9 +94,9 @@ def answer(findings: tuple[Finding, ...]) -> str:
     )
 
 
-def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Figure:
-    """The FCN from a random start, from inside the CNN and by Adam, beside the CNN and the law of
-    the FCN's lower bound.
+def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult], floors: Floors) -> Figure:
+    """The FCN from a random start, from inside the CNN and by Adam, beside the CNN, the law of the
+    FCN's lower bound, and its floor.
     """
     series: list[Series] = []
     plain = {
@@ -125,14 +126,20 @@ def start_figure(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> Fig
                 role="law",
             )
         )
+    measured = [k for k in cells if ("FCN", k) in plain]
+    if measured:
+        least = [fcn_floor(s, floors, k) for k in measured]
+        names = tuple(f"k = {k}" for k in measured)
+        series.append(Series("floor of the FCN", names, tuple(map(float, least)), role="floor"))
     return Figure(
         "starts",
         "The same FCN under other algorithms",
         Axis(""),
         Axis("samples m*", log=True),
         tuple(series),
-        "95 % intervals; hollow marks are bounds of censored searches, and the law of the lower "
-        "bound through the randomly started FCN's points; it speaks of that start only.",
+        "95 % intervals; hollow marks are bounds of censored searches. The law of the lower bound "
+        "goes through the points of the randomly started FCN and, like the floor, speaks only of "
+        "learners equivariant under O(kd).",
     )
 
 

@@ -72,7 +72,7 @@ class SignalOpen(Study[OpenSettings]):
         figures = (
             *f.variant_figures(s, shown),
             f.ratio_figure(searches, floors),
-            f.start_figure(s, shown),
+            f.start_figure(s, shown, floors),
         )
         tables = (
             f.open_table(s, searches, floors, tuned),

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from separatrix.inference import Threshold
-from separatrix.inference.estimates import QuotientOf, ThresholdRatio
+from separatrix.inference.estimates import QuotientOf, ThresholdOver, ThresholdRatio
 from separatrix.studies.claims import Claim, Evidence, Finding, judge
-from separatrix.studies.kinds import Comparison, Equivalence, Trend
+from separatrix.studies.kinds import Comparison, Equivalence, Existence, Trend
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal_open.settings import NOISY, VARIANTS, OpenCell, OpenSettings
-from separatrix.studies.signal_open.trials import Floors
-from separatrix.theory.signal import bounds_for
+from separatrix.studies.signal_open.trials import Floors, target_of
+from separatrix.theory.signal import bounds_for, floor_samples
 
 CONDITIONS = (
     "one hidden layer with LSA activation, independent Gaussian noise, σ at most about 1/√k, but "
@@ -117,12 +117,21 @@ GROWTH = Claim(
     BOUND_CONDITIONS,
     Trend("samples, gradient descent over ℓ1", "k", "rising", 1.0),
 )
+BELOW = Claim(
+    "ours.algorithms.below-floor",
+    "Some algorithm on the FCN that is not equivariant under O(kd) needs fewer samples than any "
+    "equivariant learner can: its threshold is below the floor.",
+    _ASKED,
+    BOUND_CONDITIONS,
+    Existence("samples over the FCN's floor", "below", 1.0),
+)
 CLAIMS = (
     *(SEVERAL, INTERACTION, FIXED, DIMENSIONS),
     *OPEN.values(),
     EFFECTIVE,
     *ALGORITHMS.values(),
     GROWTH,
+    BELOW,
 )
 ABSENT = "this scale does not contain it: `--scale laptop` does"
 
@@ -143,6 +152,7 @@ def judge_all(
         judge_effective(s, known, failed),
         *(judge_algorithm(s, known, failed, name) for name in ALGORITHMS),
         judge_growth(s, known, failed),
+        judge_below(s, known, failed, floors),
     )
 
 
@@ -394,3 +404,49 @@ def judge_growth(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Findi
         if reason == ABSENT:
             reason = "fewer than two numbers of patches at this scale: `--scale laptop` has three"
     return judge(GROWTH, steps, s.outside(list(gaps)), reason)
+
+
+def fcn_floor(s: OpenSettings, floors: Floors, patches: int) -> int:
+    """The samples below which no learner equivariant under O(kd) reaches the plain task's target.
+
+    >>> from separatrix.studies.signal_open.trials import Floor
+    >>> fcn_floor(OpenSettings(), {("plain", 8): Floor(0.02, 0.0, 0.1, "")}, 8)
+    104
+    """
+    target = target_of(s, floors["plain", patches], "plain")
+    return floor_samples("FCN", patches, s.dimension, s.noise, risk=target)
+
+
+def over_floor(s: OpenSettings, known: Known, floors: Floors) -> dict[OpenCell, ThresholdOver]:
+    """The samples of every algorithm on the FCN, on the plain task, over the FCN's floor at the
+    same risk.
+
+    >>> over_floor(OpenSettings(), {}, {})
+    {}
+    """
+    return {
+        cell: ThresholdOver(threshold, fcn_floor(s, floors, cell.patches))
+        for cell, threshold in known.items()
+        if cell.variant == "plain" and cell.network in ("FCN", *ALGORITHMS)
+    }
+
+
+def judge_below(s: OpenSettings, known: Known, failed: list[OpenCell], floors: Floors) -> Finding:
+    """Whether an algorithm that the floor does not speak of passes it; descent, of which the floor
+    speaks, is shown beside them.
+
+    >>> judge_below(OpenSettings(), {}, [], {}).verdict
+    'not measured'
+    """
+    over = over_floor(s, known, floors)
+    parts = {f"{c.network}, k = {c.patches}": v for c, v in over.items() if c.network != "FCN"}
+    also = [
+        Evidence.of(
+            f"samples over the FCN's floor, descent, k = {cell.patches}", value.interval(0.95)
+        )
+        for cell, value in over.items()
+        if cell.network == "FCN" and parts
+    ]
+    reason = "" if parts else _why(failed, "plain", tuple(ALGORITHMS))
+    sizes = sorted({cell.patches for cell in over})
+    return judge(BELOW, parts, s.outside(sizes), reason, also)
