@@ -55,7 +55,7 @@ def test_a_table_with_groups(cli, tmp_path):
     status, out, err = cli(*argv)
     assert status == 0
     assert "using 120 rows of 24 samples as signals, dropped id, label = activity" in err
-    assert "8 groups" in err
+    assert "groups = subject (8)" in err
     assert len(out.strip().splitlines()) <= 12
     assert out.startswith("mine.csv: ")
     assert "What to do" in (tmp_path / "here/index.html").read_text()
