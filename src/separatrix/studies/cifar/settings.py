@@ -111,7 +111,7 @@ SCALES = at_scales(
     },
     full={
         "depths": (2, 4, 6),
-        "cnn_widths": (4, 16, 64, 128),
+        "cnn_widths": (4, 16, 64),
         "fcn_widths": (4, 32, 256, 2048),
         "seeds": 3,
         "epochs": 125,

@@ -137,7 +137,7 @@ SCALES = at_scales(
         "variation_digits": (5, 19),
     },
     full={
-        "digits": (3, 5, 7, 9, 13, 19, 25),
+        "digits": (3, 5, 9, 13, 19),
         "seeds": 8,
         "filters": 1024,
         "height": 24,

@@ -30,7 +30,9 @@ class DigitsStudy(Study[DigitsSettings]):
     )
     claims = CLAIMS
     scales = SCALES
-    full_minutes = 14
+    # As last measured, for five of the seven lengths.
+    full_minutes = 8
+    full_machine = "one H200, estimated"
 
     def sweeps(self, settings: DigitsSettings) -> dict[str, Sweep]:
         return {"digits": sweep_of(settings)}

@@ -20,5 +20,5 @@ SCALES = at_scales(
     EquivarianceSettings(),
     quick={"draws": 6},
     laptop={"patches": 10, "dimension": 10, "samples": 1000, "steps": 200, "draws": 16},
-    full={"patches": 20, "dimension": 20, "samples": 4000, "steps": 200, "draws": 32},
+    full={"patches": 20, "dimension": 20, "samples": 4000, "steps": 200, "draws": 12},
 )

@@ -29,7 +29,7 @@ from separatrix.studies.signal.bound_verdicts import (
     is_inside,
     thresholds_of,
 )
-from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings
+from separatrix.studies.signal.settings import NETWORKS, REGIMES, SignalSettings, Tuning
 from separatrix.studies.signal.trials import (
     TWO_STEPS,
     Searches,
@@ -426,14 +426,28 @@ def _text(search: SearchResult | None) -> str:
     return "" if search is None else str(search.threshold)
 
 
-def tuning_rows(s: SignalSettings, tuned: Tuned) -> TableData:
-    """Every recipe that was tried in every cell, and whether the choice is interior."""
+def tuning_rows(
+    tuning: Tuning,
+    tuned: Mapping[Any, Choice[SignalRecipe]],
+    places: tuple[str, ...] = ("noise", "network", "k", "d"),
+) -> TableData:
+    """Every recipe that was tried in every cell, and whether the choice is interior.
+
+    Args:
+        tuning: the lattice of recipes.
+        tuned: the choices by cell; a cell is a tuple, whose parts are the first columns.
+        places: what the parts of a cell are called.
+
+    >>> choice = Choice(SignalRecipe(), {SignalRecipe(): 0.25})
+    >>> tuning_rows(Tuning(), {("CNN",): choice}, ("network",)).rows
+    (('CNN', 'rate x1, bias 0.5, ramp 0.5', 0.75, 'chosen, at an edge'),)
+    """
     rows = []
     for cell, choice in tuned.items():
-        interior = is_interior(choice, lambda recipe: recipe_neighbours(s, recipe))
+        interior = is_interior(choice, lambda recipe: recipe_neighbours(tuning, recipe))
         for recipe, score in choice.scores.items():
             mark = "" if recipe != choice.option else "chosen" if interior else "chosen, at an edge"
-            rows.append((*cell, recipe.describe(), round(1 - score, 4), mark))
-    columns = ("noise", "network", "k", "d", "recipe", "patch alignment", "")
+            aligned = round(1 - score, 4) if math.isfinite(score) else None
+            rows.append((*cell, recipe.describe(), aligned, mark))
     title = "Tuning: mean patch alignment on seeds that no result uses"
-    return TableData("tuning", title, columns, tuple(rows))
+    return TableData("tuning", title, (*places, "recipe", "patch alignment", ""), tuple(rows))

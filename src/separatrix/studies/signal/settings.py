@@ -54,8 +54,9 @@ class Tuning(Settings, of="signal.tune"):
     """How the recipe of a cell is chosen, on seeds that no result uses.
 
     A recipe is a place of a lattice: learning rates a factor `step` apart, and LSA biases `bias`
-    apart (0: the bias is not tuned). Recipes are compared on `seeds` seeds, those of the FCN on
-    `full_seeds`: its trials cost more and scatter less. The search begins at the untuned recipe and
+    apart (0: the bias is not tuned). Recipes of the CNN are compared on `seeds` seeds, those of the
+    LCN on `local_seeds` and of the FCN on `full_seeds`: their trials cost more, and they average
+    over patches, so that they scatter less. The search begins at the untuned recipe and
     moves to the best neighbour until no neighbour is better: then the optimum is interior. It gives
     up after `moves`.
     """
@@ -63,6 +64,7 @@ class Tuning(Settings, of="signal.tune"):
     step: float = setting(default=2.0, low=1.1)
     bias: float = setting(default=0.0, low=0, high=0.4)
     seeds: int = setting(default=6, low=1)
+    local_seeds: int = setting(default=6, low=1)
     full_seeds: int = setting(default=3, low=1)
     moves: int = setting(default=1, low=0)
 
@@ -199,7 +201,7 @@ SCALES = at_scales(
         "steps": 150,
         "test": 2048,
         "search": {"shared_trials": 128, "trials": 64, "round": 600},
-        "tune": {"seeds": 16, "full_seeds": 4, "moves": 4},
+        "tune": {"seeds": 16, "local_seeds": 8, "full_seeds": 4, "moves": 4},
         "two_steps": True,
         "estimator_trials": 40,
     },
@@ -223,7 +225,7 @@ SCALES = at_scales(
             "ratio": 1.2,
             "round": 24000,
         },
-        "tune": {"bias": 0.15, "seeds": 16, "full_seeds": 4, "moves": 5},
+        "tune": {"bias": 0.15, "seeds": 16, "local_seeds": 4, "full_seeds": 4, "moves": 5},
         "neighbours": True,
         "two_steps": True,
         "estimator_trials": 48,

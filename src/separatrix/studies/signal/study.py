@@ -1,5 +1,7 @@
 """Study `signal`: how many samples each network needs, beside bounds and floors (Lahoti et al.)."""
 
+from collections.abc import Mapping
+
 from separatrix.engine import Lab, Sweep
 from separatrix.notes import Note
 from separatrix.studies.cells import in_background
@@ -8,7 +10,7 @@ from separatrix.studies.signal import bound_figures as bf
 from separatrix.studies.signal import figures as f
 from separatrix.studies.signal import trials as t
 from separatrix.studies.signal import verdicts as c
-from separatrix.studies.signal.settings import SCALES, SignalSettings
+from separatrix.studies.signal.settings import SCALES, SignalSettings, Tuning
 from separatrix.studies.study import Study, seeds_from
 from separatrix.studies.tuning import Choice, is_interior
 
@@ -27,6 +29,9 @@ class SignalStudy(Study[SignalSettings]):
     )
     claims = c.CLAIMS
     scales = SCALES
+    # Running 250 s, as the first half of a run took beside two other studies, and the compiler.
+    full_minutes = 6
+    full_machine = "one H200, estimated"
 
     def sweeps(self, settings: SignalSettings) -> dict[str, Sweep]:
         """The tuning of every cell, and for each search the most trials that it may buy, at the
@@ -36,7 +41,7 @@ class SignalStudy(Study[SignalSettings]):
         out: dict[str, Sweep] = {}
         start = t.SignalRecipe(bias=s.bias)
         untuned = {cell: Choice(start, {}) for cell in t.signal_cells(s)}
-        recipes = (start, *t.recipe_neighbours(s, start)) if s.tune.moves else ()
+        recipes = (start, *t.recipe_neighbours(s.tune, start)) if s.tune.moves else ()
         for cell in untuned:
             trials = [one for recipe in recipes for one in t.tuning_trials(s, cell, recipe)]
             if trials:
@@ -68,7 +73,7 @@ class SignalStudy(Study[SignalSettings]):
                 bf.efficiency_table(s, searches, estimators),
                 f.threshold_table(s, searches, estimators, tuned),
                 bf.exponent_table(s, searches),
-                f.tuning_rows(s, tuned),
+                f.tuning_rows(s.tune, tuned),
             ),
             (*signal_notes(s, searches, tuned), *missing_estimators(s, estimators)),
             answer=f.answer(s, searches),
@@ -93,6 +98,35 @@ def missing_estimators(s: SignalSettings, estimators: t.Thresholds) -> tuple[Not
     return (Note("estimators-missing", "warning", text),)
 
 
+def edge_notes(
+    tuning: Tuning, tuned: Mapping[str, Choice[t.SignalRecipe]], places: str = "cells"
+) -> tuple[Note, ...]:
+    """A warning where the tuning gave up before every neighbour of the best recipe was tried.
+
+    Args:
+        tuning: the lattice of recipes.
+        tuned: the choices by the name of what was tuned.
+        places: what was tuned, in the plural.
+
+    >>> untried = Choice(t.SignalRecipe(), {})
+    >>> edge_notes(Tuning(), {"CNN": untried}, "networks")[0].code
+    'tuning-edge'
+    """
+    edges = [
+        name
+        for name, choice in tuned.items()
+        if not is_interior(choice, lambda recipe: t.recipe_neighbours(tuning, recipe))
+    ]
+    if not edges:
+        return ()
+    listed = "; ".join(edges[:6]) + (f" and {len(edges) - 6} more" if len(edges) > 6 else "")
+    text = (
+        f"After {tuning.moves} moves the best recipe still had a neighbour that was not tried in "
+        f"{len(edges)} of {len(tuned)} {places}: {listed}."
+    )
+    return (Note("tuning-edge", "warning", text),)
+
+
 def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tuple[Note, ...]:
     """What a reader must know besides the numbers.
 
@@ -107,10 +141,7 @@ def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tup
         f"{s.bias:g}) + {s.margin:g}, R being the risk of the network that knows the signal; it "
         "asks for less alignment as k grows.",
         "tuning": "The recipe of every cell was chosen in that cell, on seeds that no result "
-        "uses: from the untuned recipe to the best neighbour on a lattice of learning rates (a "
-        f"factor {s.tune.step:g} apart)"
-        + (f" and LSA biases ({s.tune.bias:g} apart)" if s.tune.bias else "")
-        + f", until no neighbour is better, at most {s.tune.moves} moves.",
+        f"uses: {t.lattice_in_words(s.tune)}.",
         "small-cells": f"Cells with fewer than {c.LEAST_SAMPLES} samples count in constants and "
         "not in growths: one sample more or less would be a growth of its own.",
         "constants": "The constants of the two-step algorithm and the conditions of the bounds "
@@ -127,21 +158,7 @@ def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tup
         "checked it. Other seeds are held out.",
     }
     notes = [Note(code, "info", text) for code, text in texts.items()]
-    edges = [
-        cell.describe()
-        for cell, choice in tuned.items()
-        if not is_interior(choice, lambda recipe: t.recipe_neighbours(s, recipe))
-    ]
-    if edges:
-        listed = "; ".join(edges[:6]) + (f" and {len(edges) - 6} more" if len(edges) > 6 else "")
-        notes.append(
-            Note(
-                "tuning-edge",
-                "warning",
-                f"After {s.tune.moves} moves the best recipe still had a neighbour that was not "
-                f"tried in {len(edges)} of {len(tuned)} cells: {listed}.",
-            )
-        )
+    notes += edge_notes(s.tune, {cell.describe(): choice for cell, choice in tuned.items()})
     for key, search in searches.items():
         where = f"{key.learner}, {key.target}: {key.cell.describe()}"
         if t.not_trained(s, key.cell, search):

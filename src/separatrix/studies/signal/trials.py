@@ -23,7 +23,7 @@ from separatrix.studies.search import (
     climb_together,
     find_thresholds,
 )
-from separatrix.studies.signal.settings import NETWORKS, SignalSettings
+from separatrix.studies.signal.settings import NETWORKS, SignalSettings, Tuning
 from separatrix.studies.study import seeds_from
 from separatrix.studies.tuning import Choice, tune_until_interior
 from separatrix.tasks import SignalTask
@@ -209,20 +209,44 @@ def start_size(s: SignalSettings, cell: SignalCell) -> int:
     return s.start(cell.network, cell.regime, cell.patches, cell.dimension)
 
 
-def recipe_neighbours(s: SignalSettings, recipe: SignalRecipe) -> list[SignalRecipe]:
+def recipe_neighbours(tuning: Tuning, recipe: SignalRecipe) -> list[SignalRecipe]:
     """The recipes next to a recipe on the lattice of learning rates and biases.
 
-    >>> [recipe.rate for recipe in recipe_neighbours(SignalSettings(), SignalRecipe())]
+    >>> [recipe.rate for recipe in recipe_neighbours(Tuning(), SignalRecipe())]
     [0.5, 2.0]
     """
-    if s.tune.moves == 0:
+    if tuning.moves == 0:
         return []
-    rates = [recipe.rate / s.tune.step, recipe.rate * s.tune.step]
+    rates = [recipe.rate / tuning.step, recipe.rate * tuning.step]
     out = [dataclasses.replace(recipe, rate=float(f"{rate:.4g}")) for rate in rates]
-    if s.tune.bias > 0:
-        biases = [round(recipe.bias + sign * s.tune.bias, 3) for sign in (-1, 1)]
+    if tuning.bias > 0:
+        biases = [round(recipe.bias + sign * tuning.bias, 3) for sign in (-1, 1)]
         out += [dataclasses.replace(recipe, bias=b) for b in biases if 0.04 < b < 1]
     return out
+
+
+def lattice_in_words(tuning: Tuning) -> str:
+    """The lattice of recipes and how it is searched, for notes.
+
+    >>> lattice_in_words(Tuning())[:60]
+    'from the untuned recipe to the best neighbour on a lattice o'
+    """
+    biases = f" and LSA biases ({tuning.bias:g} apart)" if tuning.bias else ""
+    return (
+        "from the untuned recipe to the best neighbour on a lattice of learning rates (a factor "
+        f"{tuning.step:g} apart){biases}, until no neighbour is better, at most {tuning.moves} "
+        "moves"
+    )
+
+
+def tuning_seeds(tuning: Tuning, network: str, seed: int) -> range:
+    """The seeds on which a network's recipes are compared; no result uses them.
+
+    >>> len(tuning_seeds(Tuning(), "FCN", 0))
+    3
+    """
+    counts = {"LCN": tuning.local_seeds, "FCN": tuning.full_seeds}
+    return seeds_from(seed, counts.get(network, tuning.seeds), purpose=1)
 
 
 def misalignment(row: Row) -> float:
@@ -239,7 +263,7 @@ def tune(lab: Lab, s: SignalSettings) -> dict[SignalCell, Choice[SignalRecipe]]:
         lab,
         signal_cells(s),
         SignalRecipe(bias=s.bias),
-        lambda recipe: recipe_neighbours(s, recipe),
+        lambda recipe: recipe_neighbours(s.tune, recipe),
         lambda cell, recipe: tuning_trials(s, cell, recipe),
         misalignment,
         s.tune.moves,
@@ -253,8 +277,7 @@ def tuning_trials(s: SignalSettings, cell: SignalCell, recipe: SignalRecipe) -> 
     >>> len(tuning_trials(SignalSettings(), SignalCell("root", "FCN", 6, 6), SignalRecipe()))
     3
     """
-    count = s.tune.full_seeds if cell.network == "FCN" else s.tune.seeds
-    seeds = seeds_from(s.seed, count, purpose=1)
+    seeds = tuning_seeds(s.tune, cell.network, s.seed)
     return cell_trial(s, cell, recipe, start_size(s, cell), seeds[0]).at_seeds(seeds)
 
 
@@ -306,7 +329,7 @@ def descent_queries(
     for cell, choice in tuned.items():
         recipes = {"descent": choice.option}
         if s.neighbours and cell.regime in s.thorough:
-            slower, faster = recipe_neighbours(s, choice.option)[:2]
+            slower, faster = recipe_neighbours(s.tune, choice.option)[:2]
             recipes |= {"slower": slower, "faster": faster}
         for learner, recipe in recipes.items():
             both = learner == "descent" and cell.regime in s.thorough

@@ -5,22 +5,28 @@ import numpy as np
 from separatrix.inference.intervals import mean_interval
 from separatrix.studies.cells import Row
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
-from separatrix.studies.signal_first.trials import values
+from separatrix.studies.signal_first.trials import Recipes, values
 from separatrix.studies.signal_first.verdicts import ALIGNED, QUANTITY
 
 
-def result_table(rows: dict[str, list[Row]], baselines: dict[str, float]) -> TableData:
-    """Alignment and risk of every network beside the baselines."""
+def result_table(
+    rows: dict[str, list[Row]], baselines: dict[str, float], recipes: Recipes
+) -> TableData:
+    """Recipe, alignment and risk of every network beside the baselines."""
     lines = []
     for name, trials in rows.items():
         alignment, risk = (mean_interval(values(trials, column)) for column in (QUANTITY, "risk"))
         lines.append(
             (
-                *(name, alignment.count, alignment.estimate, alignment.low, alignment.high),
+                *(name, recipes[name].describe()),
+                *(alignment.count, alignment.estimate, alignment.low, alignment.high),
                 *(risk.estimate, risk.low, risk.high, *baselines.values()),
             )
         )
-    columns = ("network", "seeds", "alignment", "low", "high", "risk", "risk low", "risk high")
+    columns = (
+        *("network", "recipe", "seeds", "alignment", "low", "high"),
+        *("risk", "risk low", "risk high"),
+    )
     return TableData(
         "networks",
         "Patch alignment and risk after training, means over seeds with 95 % intervals",

@@ -1,10 +1,25 @@
 """What the first experiment varies, at each scale."""
 
 from separatrix.studies.settings import Settings, at_scales
+from separatrix.studies.signal.settings import Tuning
+
+
+def equal_seeds(count: int) -> dict[str, int]:
+    """The settings of a tuning with the same number of seeds for every network.
+
+    >>> equal_seeds(4)
+    {'seeds': 4, 'local_seeds': 4, 'full_seeds': 4}
+    """
+    return dict.fromkeys(("seeds", "local_seeds", "full_seeds"), count)
 
 
 class SignalFirstSettings(Settings, of="signal-first"):
-    """The task, the training and the number of seeds."""
+    """The task, the training, the tuning and the number of seeds.
+
+    `bias` is the LSA bias of the untuned recipe, from which the tuning begins. The lattice of
+    recipes was chosen after a scan of the FCN; its steps are coarse where few moves are allowed.
+    Every network is tuned on equally many seeds.
+    """
 
     patches: int = 10
     dimension: int = 20
@@ -13,7 +28,12 @@ class SignalFirstSettings(Settings, of="signal-first"):
     bias: float = 0.5
     steps: int = 200
     seeds: int = 12
+    tune: Tuning = Tuning(step=4.0, bias=0.15, moves=2, **equal_seeds(4))
     seed: int = 0
 
 
-SCALES = at_scales(SignalFirstSettings(), laptop={"seeds": 48}, full={"seeds": 256})
+SCALES = at_scales(
+    SignalFirstSettings(),
+    laptop={"seeds": 48, "tune": {"step": 2.0, "moves": 6, **equal_seeds(8)}},
+    full={"seeds": 256, "tune": {"step": 2.0, "moves": 6, **equal_seeds(12)}},
+)

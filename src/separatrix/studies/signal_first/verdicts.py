@@ -71,20 +71,32 @@ def outside_of(s: SignalFirstSettings) -> str:
 
 
 def untrained(s: SignalFirstSettings, rows: dict[str, list[Row]]) -> dict[str, str]:
-    """Networks whose mean training risk is no better than the best linear rule's, with the reason.
+    """Networks that did not train, with the reason: their mean training risk is no better than the
+    best linear rule's, and their mean patch alignment is below that of failed runs.
 
-    Such a network is a failed recipe: its alignment says nothing of what the samples allow.
+    Such a network is a failed recipe: its alignment says nothing of what the samples allow. The
+    training risk alone does not show it: at this noise a linear rule errs on fewer than one row in
+    a thousand, and a network may align with the signal and err more often. A network that fits its
+    rows better than the linear rule and still does not align has trained, and counts.
 
-    >>> untrained(SignalFirstSettings(), {"FCN": [{"train_risk": 0.4}, {"train_risk": 0.3}]})["FCN"]
-    'the FCN did not train (training risk 0.35, best linear rule 0.00078): it needs another recipe'
+    >>> rows = [{"train_risk": risk, "patch_alignment": 0.1} for risk in (0.4, 0.3)]
+    >>> print(untrained(SignalFirstSettings(), {"FCN": rows})["FCN"])
+    the FCN did not train (training risk 0.35, best linear rule 0.00078; patch alignment 0.1, failed
+    below 0.25): it needs another recipe
+    >>> aligned = [row | {"patch_alignment": 0.8} for row in rows]
+    >>> untrained(SignalFirstSettings(), {"FCN": aligned})
+    {}
     """
     limit = best_linear_risk(s.patches, s.noise)
-    risks = {name: float(np.mean(values(trials, "train_risk"))) for name, trials in rows.items()}
+    means = {
+        name: tuple(float(np.mean(values(trials, c))) for c in ("train_risk", QUANTITY))
+        for name, trials in rows.items()
+    }
     return {
-        name: f"the {name} did not train (training risk {risk:.2g}, best linear rule {limit:.2g}): "
-        "it needs another recipe"
-        for name, risk in risks.items()
-        if risk >= limit
+        name: f"the {name} did not train (training risk {risk:.2g}, best linear rule {limit:.2g}; "
+        f"patch alignment {aligned:.2g}, failed below {ALIGNED:g}): it needs another recipe"
+        for name, (risk, aligned) in means.items()
+        if risk >= limit and aligned < ALIGNED
     }
 
 

@@ -127,6 +127,7 @@ class ImagesSettings(Settings, of="stability.images", written="image"):
     width: int = setting(default=32, low=1)
     steps: int = setting(default=1000, low=1)
     seeds: int = setting(default=4, low=1)
+    times: int = setting(default=20, low=5)
     test: int = setting(default=256, low=1)
     clip: float = setting(default=10.0, low=0)
     scale: float = setting(default=0.25, low=0, open_low=True)
@@ -236,6 +237,7 @@ SCALES = at_scales(
             "width": 64,
             "steps": 2000,
             "seeds": 5,
+            "times": 40,
             "test": 512,
         },
         "geometry": {"images": 2000, "points": 1000, "directions": 500, "seeds": 8},
@@ -283,6 +285,7 @@ SCALES = at_scales(
             "width": 1024,
             "steps": 3000,
             "seeds": 12,
+            "times": 20,
             "test": 1024,
         },
         "geometry": {"images": 8000, "points": 1000, "directions": 500, "seeds": 10},

@@ -135,7 +135,15 @@ def cells(s: StabilitySettings) -> dict[StabilityCell, Sweep]:
         networks = {"CNN": CNN(3, part.width, **POOLED), "FCN": FCN(part.width, offset=True)}
         for name, network in networks.items():
             out[StabilityCell("images", name, 0, part.samples)] = _sweep(
-                s, task, network, part.steps, part.samples, part.seeds, COMMON, test=part.test
+                s,
+                task,
+                network,
+                part.steps,
+                part.samples,
+                part.seeds,
+                COMMON,
+                times=part.times,
+                test=part.test,
             )
     return out
 
