@@ -12,6 +12,7 @@ TINY = [
     *("--set", "samples=40"),
     *("--set", "steps=4"),
     *("--set", "seeds=2"),
+    *("--set", "tune.moves=0"),
 ]
 READOUT = [
     *("--set", "bits=6"),

@@ -69,7 +69,7 @@ def test_help_and_version_load_nothing_heavy(argv):
             "a change must have the form study.setting=value, got 'seeds'",
         ),
         (["run", "signal-first", "--set", "seeds=many"], "must be an integer, got 'many'"),
-        (["run", "signal-first", "--set", "seedz=1"], "did you mean `seed` or `seeds`?"),
+        (["run", "signal-first", "--set", "seedz=1"], "did you mean `seed` or `seeds`"),
         (
             ["run", "signal-first", "--set", "pattern-readout.bits=3"],
             "there is no study in this run `pattern-readout`",

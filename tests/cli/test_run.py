@@ -172,7 +172,7 @@ def test_output_folders_that_cannot_be_used_are_one_sentence(cli, tmp_path):
 
 COMMAND = [
     *("run", "signal-first", "--scale", "quick", "--set", "seeds=4", "--set", "steps=4"),
-    *("--out", "out", "--workers", "2"),
+    *("--set", "tune.moves=0", "--out", "out", "--workers", "2"),
 ]
 
 

@@ -13,7 +13,10 @@ from separatrix.cli.main import app
 from separatrix.engine import Shard, ShardWaits
 from separatrix.errors import ParameterError, SeparatrixError
 
-STUDY = ["run", "signal-first", "--set", "seeds=4", "--set", "steps=4", "--workers", "0"]
+STUDY = [
+    *("run", "signal-first", "--workers", "0"),
+    *("--set", "seeds=4", "--set", "steps=4", "--set", "tune.moves=0"),
+]
 
 
 def lab_in(folder, programs, shard=None):

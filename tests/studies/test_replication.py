@@ -18,7 +18,7 @@ from separatrix.studies.replication import (
 )
 from separatrix.studies.runner import jobs, run_jobs
 
-SMALL = ["seeds=3", "steps=20", "samples=40"]
+SMALL = ["seeds=3", "steps=20", "samples=40", "tune.moves=0"]
 
 
 def entry(verdict, estimate=1.0, **more):

@@ -69,7 +69,14 @@ def test_sweeps_that_cannot_be_built_ahead_are_the_studys_own_to_report(tmp_path
 
 
 TINY = {
-    "signal-first": {"patches": "3", "dimension": "4", "samples": "40", "steps": "4", "seeds": "2"},
+    "signal-first": {
+        "patches": "3",
+        "dimension": "4",
+        "samples": "40",
+        "steps": "4",
+        "seeds": "2",
+        "tune.moves": "0",
+    },
     "pattern-readout": {
         "bits": "6",
         "windows": "2,3",
@@ -223,6 +230,7 @@ def test_changes_are_sorted_by_study():
 def test_a_non_decision_says_what_settles_it_and_what_that_costs(scale, verdict, effort, words):
     class Costly(type(find_study("signal"))):
         full_minutes = 6.0
+        full_machine = "one H200"
 
     finding = {"verdict": verdict, "settle": "more trials", "effort": effort}
     assert words in with_command(finding, Costly(), scale)["settle"]

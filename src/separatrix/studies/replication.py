@@ -293,7 +293,7 @@ class Recomputed:
 
     Attributes:
         claims: the entries of claims.json, pooled over seeds.
-        changed: the ids whose verdict is not that of the folder's own claims.json.
+        changed: the ids whose verdict is not that of the kept claims.json, pooled over seeds.
         missing: for each run that could not be recomputed, what is missing.
     """
 
@@ -321,10 +321,11 @@ def recompute(folder: Path) -> Recomputed:
         )
     by_study: dict[str, dict[int, list[dict[str, Any]]]] = {}
     missing: dict[str, str] = {}
-    before: dict[str, str] = {}
+    before: dict[str, set[str]] = {}
     for run in runs:
         scale, seed, changes, kept = _how_it_ran(run)
-        before |= {claim["id"]: claim["verdict"] for claim in kept}
+        for claim in kept:
+            before.setdefault(claim["id"], set()).add(claim["verdict"])
         names = list(dict.fromkeys(claim["study"] for claim in kept))
         for name in names:
             several = len(names) > 1
@@ -335,7 +336,8 @@ def recompute(folder: Path) -> Recomputed:
                 missing[f"{name}, seed {seed}"] = words
             by_study.setdefault(name, {})[seed] = claims
     claims = [claim for seeds in by_study.values() for claim in pool_claims(seeds)]
-    changed = [c["id"] for c in claims if before.get(c["id"], c["verdict"]) != c["verdict"]]
+    agreed = {name: min(own) if len(own) == 1 else "undecided" for name, own in before.items()}
+    changed = [c["id"] for c in claims if agreed.get(c["id"], c["verdict"]) != c["verdict"]]
     return Recomputed(claims, tuple(changed), missing)
 
 

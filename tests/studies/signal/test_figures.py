@@ -54,8 +54,8 @@ def test_tables_have_every_cell():
     table = f.threshold_table(S, SEARCHES, {}, tuned)
     assert len(table.rows) == len(CELLS)
     assert all(len(row) == len(table.columns) for row in table.rows)
-    assert len(f.tuning_rows(S, tuned).rows) == len(CELLS)
-    assert f.tuning_rows(S, tuned).rows[0][-1] == "chosen, at an edge"
+    assert len(f.tuning_rows(S.tune, tuned).rows) == len(CELLS)
+    assert f.tuning_rows(S.tune, tuned).rows[0][-1] == "chosen, at an edge"
 
 
 def test_the_answer_gives_samples_beside_floors():

@@ -46,15 +46,15 @@ def test_all_cells_with_equal_frames_share_programs():
 
 def test_neighbours_are_a_lattice():
     s = SignalSettings().replace(tune={"bias": 0.15})
-    around = t.recipe_neighbours(s, t.SignalRecipe())
+    around = t.recipe_neighbours(s.tune, t.SignalRecipe())
     assert {(recipe.rate, recipe.bias) for recipe in around} == {
         (0.5, 0.5),
         (2.0, 0.5),
         (1.0, 0.35),
         (1.0, 0.65),
     }
-    assert all(t.SignalRecipe() in t.recipe_neighbours(s, recipe) for recipe in around)
-    assert t.recipe_neighbours(s.replace(tune={"moves": 0}), t.SignalRecipe()) == []
+    assert all(t.SignalRecipe() in t.recipe_neighbours(s.tune, recipe) for recipe in around)
+    assert t.recipe_neighbours(s.tune.replace(moves=0), t.SignalRecipe()) == []
 
 
 def test_the_search_for_a_recipe_ends_at_an_interior_optimum(monkeypatch):

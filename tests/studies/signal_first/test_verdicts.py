@@ -62,6 +62,18 @@ def test_a_network_that_did_not_train_is_not_measured():
     assert findings["ours.first.sharing-aligns"].verdict == "supported"
 
 
+def test_a_network_that_aligns_has_trained_whatever_its_training_risk():
+    aligned = {"CNN": rows(0.9), "LCN": rows(0.8, wide=1.5), "FCN": rows(0.6, train_risk=0.03)}
+    assert set(verdicts(aligned).values()) == {"supported"}
+    near = aligned | {"FCN": rows(0.22, train_risk=0.03)}
+    assert verdicts(near)["ours.first.fcn-aligned"] == "undecided"
+
+
+def test_a_network_that_fits_and_does_not_align_has_trained():
+    fits = {"CNN": rows(0.9), "LCN": rows(0.8, wide=1.5), "FCN": rows(0.1)}
+    assert verdicts(fits)["ours.first.fcn-aligned"] == "refuted"
+
+
 def test_differences_are_paired_by_seed():
     gap = c.paired_difference(rows(0.7), rows(0.6, range(4, 12)), c.QUANTITY).interval(0.95)
     assert gap.count == 4
