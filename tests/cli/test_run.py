@@ -132,6 +132,13 @@ def test_what_a_budget_left_out_follows_without_it(cli, finished, no_report):
     ]
 
 
+def test_dry_run_names_what_it_does_not_count(cli):
+    code, out, _ = cli("run", "equivariance", "--dry-run")
+    assert code == 0
+    assert "count trials only, and not symmetry gaps (equivariance)" in out
+    assert "count trials only" not in cli("run", "signal-first", "--dry-run", *TINY)[1]
+
+
 def test_dry_run_prints_the_plan_and_writes_nothing(cli, tmp_path, finished, two_studies):
     code, out, err = cli("run", "signal-first", "--dry-run", *TINY)
     assert (code, err) == (0, "")

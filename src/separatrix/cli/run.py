@@ -282,15 +282,21 @@ def print_plans(plans: "dict[str, Plan]", as_json: bool) -> None:
             f"{'at most ' if plan.at_most else ''}{human_seconds(plan.seconds)}",
         )
     terminal().print(table)
-    for sentence in _estimate_notes(list(plans.values())):
+    for sentence in _estimate_notes(plans):
         print(sentence)
 
 
-def _estimate_notes(plans: "list[Plan]") -> list[str]:
+def _estimate_notes(by_study: "dict[str, Plan]") -> list[str]:
     """What a reader should know about the estimates."""
+    from separatrix.studies import find_study
     from separatrix.units import human_seconds
 
+    plans = list(by_study.values())
     notes = ["the estimates assume an empty compilation cache"]
+    beside = {name: find_study(name).beside_trials for name in by_study}
+    more = [f"{words} ({name})" for name, words in beside.items() if words]
+    if more:
+        notes.append(f"the estimates count trials only, and not {', '.join(more)}")
     if len(plans) > 1:
         total = sum(plan.busy for plan in plans) + max(
             plan.device.cost_model.per_run for plan in plans

@@ -30,6 +30,7 @@ class Study(abc.ABC, Generic[SettingsT]):
             None where that is not known.
         full_machine: the machine that `full_minutes` is about; it says so where the minutes are
             an estimate.
+        beside_trials: what else takes time, in words; `--dry-run`, which counts trials, names it.
 
     >>> from separatrix.studies import find_study
     >>> find_study("signal-first").settings("quick", seed=0).patches
@@ -44,6 +45,7 @@ class Study(abc.ABC, Generic[SettingsT]):
     scales: ClassVar[dict[str, Any]]
     full_minutes: ClassVar[float | None] = None
     full_machine: ClassVar[str] = "one H200"
+    beside_trials: ClassVar[str] = ""
 
     def settings(
         self, scale: str, seed: int = 0, changes: dict[str, str] | None = None

@@ -21,6 +21,7 @@ class Equivariance(Study[EquivarianceSettings]):
     )
     claims = (c.FCN_GD, c.FCN_ADAPTIVE, c.LCN_GD, c.CNN_GD, c.SMALLER)
     scales = SCALES
+    beside_trials = "symmetry gaps"
     # Last measured with 32 draws, 40 minutes.
     full_minutes = 15
     full_machine = "two CPU cores, estimated"

@@ -26,6 +26,7 @@ class Lazy(Study[LazySettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    beside_trials = "exact kernels"
     # Kernels of 2048 rows take seconds of a processor; 48 small programs are mostly compiled,
     # several at once, for 60 to 120 s.
     full_minutes = 4

@@ -22,6 +22,7 @@ class PatternReadout(Study[PatternReadoutSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    beside_trials = "readouts on all inputs"
     full_minutes = 2.5
     full_machine = "one CPU core"
 

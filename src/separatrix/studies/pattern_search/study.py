@@ -42,6 +42,7 @@ class PatternSearch(Study[PatternSearchSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    beside_trials = "searches without a network"
     # Searches take 60 s of one processor core, as measured; ten small programs 50 s.
     full_minutes = 3
     full_machine = "one H200, estimated"

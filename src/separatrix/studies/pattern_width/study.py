@@ -27,6 +27,7 @@ class PatternWidth(Study[PatternWidthSettings]):
     )
     claims = CLAIMS
     scales = SCALES
+    beside_trials = "exact gradients"
     # 1.1e15 operations at 5e12 to 1e13 per second are 110 to 220 s, 126 programs of 2000 steps each
     # 15 s, their compilation, several at once, 120 to 200 s, exact gradients 60 s.
     full_minutes = 9

@@ -43,6 +43,7 @@ class Patterns(Study[PatternsSettings]):
     )
     claims = theorem_verdicts.CLAIMS + verdicts.CLAIMS
     scales = SCALES
+    beside_trials = "exact gradients"
     full_minutes = 3
 
     def sweeps(self, settings: PatternsSettings) -> dict[str, Sweep]:

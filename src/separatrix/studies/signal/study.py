@@ -29,6 +29,7 @@ class SignalStudy(Study[SignalSettings]):
     )
     claims = c.CLAIMS
     scales = SCALES
+    beside_trials = "estimators"
     # Running 250 s, as the first half of a run took beside two other studies, and the compiler.
     full_minutes = 6
     full_machine = "one H200, estimated"

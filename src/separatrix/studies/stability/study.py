@@ -47,6 +47,7 @@ class StabilityStudy(Study[StabilitySettings]):
     )
     claims = v.CLAIMS
     scales = SCALES
+    beside_trials = "patches of images"
     # By parts: images 190 s and flat 10 s (measured before, scaled to the present steps), sphere
     # 240 s (4e15 operations at the 2.2e13 per second of our kernels, and 50 µs per step of short
     # programs), mixing and vocabulary 50 s, starting and waiting for the compiler 60 s.
