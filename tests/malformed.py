@@ -129,7 +129,7 @@ def use_run(folder):
     """Everything that reads the folder of a run."""
     from separatrix.report import Watcher, compare_runs
     from separatrix.report.read import read_run
-    from separatrix.studies.replication import recompute
+    from separatrix.studies.kept_rows import recompute
 
     def ledger():
         mine = Ledger.open(folder)

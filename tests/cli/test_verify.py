@@ -9,6 +9,7 @@ import pytest
 from command_line import READOUT, TINY, one_sentence
 
 from running import Driver
+from separatrix.report import write_evidence
 from separatrix.studies import STUDIES
 
 NAMES = ("signal-first", "pattern-readout")
@@ -68,3 +69,17 @@ def test_processes_of_studies_end_with_the_command(tmp_path, number):
     if number == signal.SIGINT:
         assert (code, out) == (1, "")
         assert err.splitlines()[-1].startswith("separatrix: interrupted")
+
+
+def test_kept_tables_and_figures_that_differ_are_named(cli, tmp_path, finished):
+    kept = tmp_path / "evidence" / "one"
+    write_evidence(finished, kept)
+    code, _, err = cli("verify", "--from", "evidence")
+    assert code == 0, err
+    assert "kept tables and figures are the same, byte for byte" in err
+    assert "not the kept one" not in err
+    table = next((kept / "tables").glob("*.csv"))
+    table.write_text(table.read_text() + "one more row\n")
+    _, _, err = cli("verify", "--from", "evidence")
+    assert f"one/tables/{table.name}: not the kept one, byte for byte" in err
+    assert cli("verify", "--from", "evidence", "--quiet")[2] == ""

@@ -5,17 +5,15 @@ import shutil
 
 import pytest
 
+from separatrix.data import assume_available, available
 from separatrix.engine import Lab
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.report import write_evidence
-from separatrix.studies.replication import (
-    kept_runs,
-    pool_claims,
-    pool_studies,
-    read_seeds,
-    recompute,
-    run_seeds,
-)
+from separatrix.report.kept_files import files_of, rebuild
+from separatrix.studies import find_study
+from separatrix.studies.cifar.settings import CifarSettings
+from separatrix.studies.kept_rows import kept_runs, recompute
+from separatrix.studies.replication import pool_claims, pool_studies, read_seeds, run_seeds
 from separatrix.studies.runner import jobs, run_jobs
 
 SMALL = ["seeds=3", "steps=20", "samples=40", "tune.moves=0"]
@@ -193,3 +191,27 @@ def test_a_foreign_claims_file_is_refused_in_one_sentence(replicated, tmp_path, 
         recompute(tmp_path / "kept")
     assert "claims.json" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_kept_tables_and_figures_come_out_the_same_byte_for_byte(replicated, tmp_path):
+    folder, _ = replicated
+    kept = tmp_path / "evidence" / "epoch"
+    write_evidence(folder, kept)
+    rebuilt = rebuild(tmp_path / "evidence")
+    assert rebuilt.different == ()
+    assert rebuilt.same == len(files_of(kept)) > 4
+    table = kept / "tables" / "signal-first-networks.csv"
+    table.write_text(table.read_text().replace("CNN", "RNN"))
+    (kept / "figures" / "signal-first-risk.svg").unlink()
+    names = ("figures/signal-first-risk.svg", "tables/signal-first-networks.csv")
+    assert rebuild(tmp_path / "evidence").different == tuple(f"epoch/{name}" for name in names)
+
+
+def test_rows_of_data_that_are_not_here_suffice():
+    """Verdicts on rows of CIFAR-10 need its name and its size, not its images."""
+    s = CifarSettings(cnn_widths=(2,), fcn_widths=(4,), depths=(2,), seeds=2)
+    with assume_available(["cifar10", "embedded-digits"]):
+        trials = [one for sweep in find_study("cifar").sweeps(s).values() for one in sweep]
+        assert {one.task.source.partition("@")[0] for one in trials} == {"cifar10"}
+        assert s.steps() == min(500, 24 * 50_000 // 64)
+    assert "cifar10" not in available()

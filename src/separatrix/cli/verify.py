@@ -86,9 +86,10 @@ def verify_from(source: str, options: RunOptions) -> None:
     """Print the verdicts that kept rows give, and what is missing or differs."""
     from separatrix.cli.output import print_claims, print_json, terminal
     from separatrix.report import with_kept
-    from separatrix.studies.replication import recompute
+    from separatrix.report.kept_files import rebuild
 
-    verdicts = recompute(Path(source))
+    rebuilt = rebuild(Path(source))
+    verdicts = rebuilt.verdicts
     if options.json:
         print_json(with_kept(verdicts.claims))
     else:
@@ -100,6 +101,11 @@ def verify_from(source: str, options: RunOptions) -> None:
         console.print(f"{run_name}: {words}")
     for claim in verdicts.changed:
         console.print(f"{claim}: the verdict is not the kept one")
+    for file in rebuilt.different:
+        console.print(f"{file}: not the kept one, byte for byte")
+    if rebuilt.same:
+        files = "file is" if rebuilt.same == 1 else "tables and figures are"
+        console.print(f"{rebuilt.same} kept {files} the same, byte for byte")
 
 
 def verify_beside(names: list[str], count: int, options: RunOptions) -> None:

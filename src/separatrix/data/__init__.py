@@ -4,7 +4,15 @@ from separatrix.data.catalogue import CATALOGUE, Entry
 from separatrix.data.download import get
 from separatrix.data.embedded import EMBEDDED, photographs
 from separatrix.data.labelled import NAMED, Labelled, as_labelled, batches, moments, read_labelled
-from separatrix.data.store import DataSet, available, data_folder, load, pinned
+from separatrix.data.store import (
+    DataSet,
+    assume_available,
+    available,
+    data_folder,
+    load,
+    pinned,
+    training_images,
+)
 
 __all__ = [
     "CATALOGUE",
@@ -14,6 +22,7 @@ __all__ = [
     "Entry",
     "Labelled",
     "as_labelled",
+    "assume_available",
     "available",
     "batches",
     "data_folder",
@@ -23,4 +32,5 @@ __all__ = [
     "photographs",
     "pinned",
     "read_labelled",
+    "training_images",
 ]

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from separatrix import __version__
+from separatrix.data import available
 from separatrix.engine import policy
 from separatrix.engine.plan import Device
 from separatrix.engine.programs import RunTally
@@ -82,6 +83,7 @@ class RunFacts:
             | {name: metadata.version(name) for name in PACKAGES},
             "commit": source_commit(),
             "platform": f"{platform.system()} {platform.machine()}",
+            "data": available(),
             "notes": [dataclasses.asdict(note) for note in self.notes],
         } | ({"studies": self.studies} if self.studies else {})
 

@@ -21,7 +21,7 @@ from separatrix.report.kept import NOTHING_KEPT
 from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
-from separatrix.studies.replication import ROWS, kept_runs
+from separatrix.studies.kept_rows import ROWS, kept_runs
 from separatrix.units import human_bytes
 
 MOST_ROWS = 20_000_000  # bytes of rows that are kept with the evidence of one run

@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from separatrix.engine import Lab, Sweep, Trial
+from separatrix.tasks import Task
 
 Row = dict[str, Any]
 CellT = TypeVar("CellT", bound=Hashable)
@@ -70,6 +71,19 @@ def run_cells(
         cell: [rows[trial.identity] for trial in members if trial.identity in rows]
         for cell, members in trials.items()
     }
+
+
+def constant_accuracy(lab: Lab, task: Task) -> float:
+    """The accuracy of the best constant answer, computed once per task.
+
+    It is remembered because that of stored images can only be computed where the images are.
+
+    >>> import separatrix as sx
+    >>> constant_accuracy(sx.Lab(), sx.SignalTask(4, 3, 0.3))
+    0.5
+    """
+    parameters = {"task": task.describe()}
+    return 1.0 - lab.remember("constant-answer", parameters, lambda: task.baselines()["constant"])
 
 
 def accuracies(risks: Iterable[float | None], chance: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 from separatrix.errors import ParameterError, SeparatrixError
 from separatrix.files import explain_os_errors, write_bytes
 from separatrix.studies.claims import Claim
-from separatrix.studies.replication import kept_claims
+from separatrix.studies.kept_rows import kept_claims
 
 HISTORY = "history"
 

@@ -1,31 +1,21 @@
-"""Replication: the same studies on several seeds, and verdicts from kept rows.
+"""Replication: the same studies on several seeds.
 
 A verdict that counts is unanimous over seeds that were written down before; otherwise the claim is
-undecided, and says how many seeds agree. Verdicts can be recomputed from the rows of kept trials
-without training anything.
+undecided, and says how many seeds agree.
 """
 
 import collections
-import contextlib
-import dataclasses
 import math
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from separatrix.engine import Lab, Plan, Sweep
 from separatrix.engine.manifest import read_manifest
-from separatrix.engine.store.table import Table
 from separatrix.errors import ParameterError, SeparatrixError
-from separatrix.files import explain_os_errors, is_regular, read_json, write_json
-from separatrix.studies.claims import Finding
-from separatrix.studies.runner import Job, jobs, run_jobs
+from separatrix.files import explain_os_errors, read_json, write_json
 
 NOT_RUN = "not run"  # in place of the verdict of a seed that did not run a claim's study
-ROWS = ("ledger", "calculations", "separatrix.json")  # what verdicts can be recomputed from
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
@@ -233,187 +223,3 @@ def _average(numbers: list[dict[str, Any]]) -> dict[str, Any]:
     out["method"] = f"mean over {len(numbers)} seeds of: {out.get('method') or 'estimates'}"
     out["spread"] = [min(estimates), max(estimates)]
     return out
-
-
-class MissingRows(SeparatrixError):
-    """Verdicts were asked from kept rows, and some rows are not there.
-
-    >>> str(MissingRows("thresholds", 3, 40))
-    '3 of 40 rows of `thresholds` are not kept'
-    """
-
-    def __init__(self, what: str, missing: int, total: int):
-        super().__init__(f"{missing} of {total} rows of `{what}` are not kept")
-        self.what, self.missing, self.total = what, missing, total
-
-
-@dataclasses.dataclass
-class KeptRows(Lab):
-    """A laboratory that trains nothing: it answers from the rows in its folder, or says what is
-    missing.
-
-    >>> import separatrix as sx
-    >>> learner = sx.Learner(rate=1.0, steps=5)
-    >>> sweep = sx.Sweep.grid(sx.SignalTask(4, 3, 0.3), sx.CNN(1), learner, samples=8, seeds=2)
-    >>> KeptRows(tempfile.mkdtemp()).run(sweep)
-    Traceback (most recent call last):
-    separatrix.studies.replication.MissingRows: 2 of 2 rows of `trials` are not kept
-    """
-
-    def run(self, sweep: Sweep, what: str = "trials") -> Table:
-        """The rows of a sweep, which must all be there."""
-        identities = [trial.identity for trial in sweep]
-        missing = len(set(identities) - self.ledger.done(identities))
-        if missing:
-            raise MissingRows(what, missing, len(sweep))
-        return super().run(sweep, what)
-
-    def _execute(self, plan: Plan, what: str, total: int) -> None:
-        """Rows that cannot be believed were set aside; nothing is trained in their place."""
-        raise MissingRows(what, plan.trials, total)
-
-    def remember(self, name: str, parameters: dict[str, Any], calculate: Callable[[], Any]) -> Any:
-        """The result of a calculation, which must be there."""
-
-        def refuse() -> Any:
-            raise MissingRows(name, 1, 1)
-
-        return self.ledger.remember(name, parameters, refuse)
-
-    def expect(self, trials: Iterable[Any]) -> None:
-        """Nothing: no program is compiled."""
-
-    def start(self) -> None:
-        """Nothing: no worker process is started."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Recomputed:
-    """Verdicts that were recomputed from kept rows.
-
-    Attributes:
-        claims: the entries of claims.json, pooled over seeds.
-        changed: the ids whose verdict is not that of the kept claims.json, pooled over seeds.
-        missing: for each run that could not be recomputed, what is missing.
-    """
-
-    claims: list[dict[str, Any]]
-    changed: tuple[str, ...]
-    missing: dict[str, str]
-
-
-def recompute(folder: Path) -> Recomputed:
-    """Recompute every verdict from the rows that a folder keeps, without training anything.
-
-    Args:
-        folder: a results folder, or one that holds some (such as `evidence`).
-
-    Returns:
-        The verdicts. Claims of a study whose rows are incomplete are `not measured`.
-
-    Raises:
-        SeparatrixError: the folder keeps no rows.
-    """
-    runs = kept_runs(folder)
-    if not runs:
-        raise SeparatrixError(
-            f"{folder} keeps no rows of trials; `separatrix verify --out {folder}` makes some"
-        )
-    by_study: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    missing: dict[str, str] = {}
-    before: dict[str, set[str]] = {}
-    for run in runs:
-        scale, seed, changes, kept = _how_it_ran(run)
-        for claim in kept:
-            before.setdefault(claim["id"], set()).add(claim["verdict"])
-        names = list(dict.fromkeys(claim["study"] for claim in kept))
-        for name in names:
-            several = len(names) > 1
-            own = [text for text in changes if text.startswith(f"{name}.") or not several]
-            job = jobs([name], scale, seed, own)[0]
-            claims, words = _from_rows(run, job, scale, seed)
-            if words:
-                missing[f"{name}, seed {seed}"] = words
-            by_study.setdefault(name, {})[seed] = claims
-    claims = [claim for seeds in by_study.values() for claim in pool_claims(seeds)]
-    agreed = {name: min(own) if len(own) == 1 else "undecided" for name, own in before.items()}
-    changed = [c["id"] for c in claims if agreed.get(c["id"], c["verdict"]) != c["verdict"]]
-    return Recomputed(claims, tuple(changed), missing)
-
-
-def kept_claims(file: Path) -> list[dict[str, Any]]:
-    """The entries of a kept claims.json.
-
-    Raises:
-        SeparatrixError: the file is not the claims.json of a run.
-    """
-    claims = read_json(file)
-    keys = ("id", "verdict", "study")
-    if not isinstance(claims, list) or not all(
-        isinstance(claim, dict) and all(isinstance(claim.get(key), str) for key in keys)
-        for claim in claims
-    ):
-        raise SeparatrixError(
-            f"{file} is not the claims.json of a run: it must be a list of claims, each with an "
-            "id, a verdict and a study"
-        )
-    return claims
-
-
-def _how_it_ran(run: Path) -> tuple[str, int, list[str], list[dict[str, Any]]]:
-    """The scale, the seed, the changes of settings and the claims of a kept run."""
-    manifest, claims = read_manifest(run), kept_claims(run / "claims.json")
-    settings = manifest[0].get("settings") if manifest and isinstance(manifest[0], dict) else None
-    settings = settings if isinstance(settings, dict) else {}
-    scale, seed, changes = (settings.get(key) for key in ("scale", "seed", "changes"))
-    if not (
-        isinstance(scale, str)
-        and isinstance(seed, int)
-        and isinstance(changes := changes or [], list)
-        and all(isinstance(change, str) for change in changes)
-    ):
-        raise SeparatrixError(
-            f"the manifest.json of {run} does not say its scale, seed and changes; "
-            "run `separatrix verify` again"
-        )
-    return scale, seed, changes, claims
-
-
-def kept_runs(folder: Path) -> list[Path]:
-    """The folders of runs with rows, a manifest and claims: `folder` itself, or some below it."""
-    places = [folder, *sorted(folder.glob("*")), *sorted(folder.glob("*/seed-*"))]
-    return [
-        place
-        for place in places
-        if all((place / name).exists() for name in ("manifest.json", "claims.json"))
-        and any((place / name).exists() for name in ("ledger", "calculations"))
-    ]
-
-
-def _from_rows(run: Path, job: Job, scale: str, seed: int) -> tuple[list[dict[str, Any]], str]:
-    """The claims of one study from kept rows, and what is missing."""
-    command = f"separatrix verify --from {run}"
-    with tempfile.TemporaryDirectory() as scratch:
-        # A copy: opening a ledger may compact it.
-        for name in ROWS:
-            source, target = run / name, Path(scratch) / name
-            if source.is_dir():
-                target.mkdir()
-                with explain_os_errors(f"read the folder {source}"):
-                    files = sorted(file for file in source.iterdir() if is_regular(file))
-                    for file in files:
-                        shutil.copy2(file, target / file.name)
-            elif is_regular(source):
-                shutil.copy2(source, target)
-        with contextlib.ExitStack() as stack:
-            lab = stack.enter_context(KeptRows(scratch, workers=0, command=command))
-            try:
-                return run_jobs([job], lab, scale, seed, command), ""
-            except MissingRows as error:
-                about = {"study": job.study.name, "scale": scale, "seed": seed, "command": command}
-                reason = f"the kept rows do not suffice: {error}"
-                findings = [
-                    Finding(claim, "not measured", reason, conditions_met=None).plain() | about
-                    for claim in job.study.claims
-                ]
-                return findings, str(error)

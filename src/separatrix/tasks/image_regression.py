@@ -14,6 +14,7 @@ from separatrix.spec import choice, static, value
 from separatrix.streams import draw, named, normal, uniform
 from separatrix.tasks.base import Sample, Task
 from separatrix.tasks.data_source import check_source, indices, source_field
+from separatrix.tasks.images import SHAPES
 from separatrix.tasks.regression import Teacher, unit_rows
 
 
@@ -88,7 +89,7 @@ class ImageRegressionTask(Task):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return (self.side, self.side, self.arrays()["train_x"].shape[-1])
+        return (self.side, self.side, SHAPES[self.source.partition("@")[0]][-1])
 
     def arrays(self) -> dict[str, np.ndarray]:
         return centred_images(self.source, self.side)

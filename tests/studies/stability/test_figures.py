@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from separatrix.engine import Lab
+
 
 def test_a_picture_of_patches_survives_json_and_is_drawn(tmp_path):
     from separatrix.report import draw, save
@@ -11,7 +13,7 @@ def test_a_picture_of_patches_survives_json_and_is_drawn(tmp_path):
     from separatrix.studies.outcome import Outcome
     from separatrix.studies.stability.figures import patch_picture
 
-    (picture,) = patch_picture({"conv": {}, "whole image": {}}, "embedded-photographs")
+    (picture,) = patch_picture(Lab(), {"conv": {}, "whole image": {}}, "embedded-photographs")
     plain = json.loads(json.dumps(Outcome((), (picture,)).plain()))["figures"][0]
     assert figure_from(plain) == picture
     assert isinstance(picture, Picture)

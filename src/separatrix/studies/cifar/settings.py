@@ -2,7 +2,7 @@
 
 import math
 
-from separatrix.data import available, load
+from separatrix.data import available, training_images
 from separatrix.errors import ParameterError
 from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.tasks.data_source import check_source
@@ -74,9 +74,7 @@ class CifarSettings(Settings, of="cifar"):
         >>> s.steps(), s.replace(most_steps=100).steps()
         (487, 100)
         """
-        wanted = max(
-            1, math.ceil(self.epochs * len(load(self.chosen_source()).train_y) / self.batch)
-        )
+        wanted = max(1, math.ceil(self.epochs * training_images(self.chosen_source()) / self.batch))
         return min(wanted, self.most_steps or wanted)
 
     def outside(self) -> str:
@@ -89,7 +87,7 @@ class CifarSettings(Settings, of="cifar"):
         passes = self.epochs
         if self.most_steps:
             passes = min(
-                passes, self.most_steps * self.batch / len(load(self.chosen_source()).train_y)
+                passes, self.most_steps * self.batch / training_images(self.chosen_source())
             )
         if passes != PAPER["epochs"]:
             parts.append(f"{passes:.2g} epochs instead of {PAPER['epochs']}")

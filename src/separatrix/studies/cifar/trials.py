@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, Network
-from separatrix.studies.cells import accuracies, run_cells
+from separatrix.studies.cells import accuracies, constant_accuracy, run_cells
 from separatrix.studies.cifar.settings import POOLS, CifarSettings
 from separatrix.studies.study import seeds_from
 from separatrix.tasks import ImageTask
@@ -118,7 +118,7 @@ def measure_all(lab: Lab, s: CifarSettings) -> tuple[Mapping[CifarCell, CifarAcc
         The cells with at least two finished seeds, and the accuracy of the best constant answer. A
         trial that did not stay finite counts as a constant answer.
     """
-    chance = 1.0 - ImageTask(s.chosen_source(), classes_of(s)).baselines()["constant"]
+    chance = constant_accuracy(lab, ImageTask(s.chosen_source(), classes_of(s)))
     measured = {}
     for cell, rows in run_cells(lab, {c: trials_of(s, c) for c in cells(s)}, "cifar").items():
         if len(rows) >= 2:

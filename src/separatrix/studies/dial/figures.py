@@ -4,8 +4,8 @@ import math
 
 from separatrix.inference import Interval
 from separatrix.inference.intervals import accuracy_over_seeds, mean_over_seeds
-from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialPlace, DialSettings
-from separatrix.studies.dial.trials import DialCell, DialResults, network_of, trial_of
+from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
+from separatrix.studies.dial.trials import DialCell, DialResults, network_of
 from separatrix.studies.dial.verdicts import label_gap, ladder, locality_share, needed, paired
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.tasks.images import SHAPES
@@ -15,16 +15,6 @@ OTHER_WAY = {
     "sharing first": ("FCN", "shared, whole field"),
     "then locality": ("shared, whole field", "CNN"),
 }
-
-
-def chance_of(s: DialSettings, source: str) -> float:
-    """The accuracy of the best constant answer.
-
-    >>> round(chance_of(DialSettings(), "embedded-digits"), 3)
-    0.102
-    """
-    place = DialPlace(source, 1, GEOMETRIES[source].fields[-1], GEOMETRIES[source].groups[-1])
-    return 1.0 - trial_of(s, DialCell(place), s.rates[0], 0).task.baselines()["constant"]
 
 
 def accuracy_figures(s: DialSettings, results: DialResults) -> list[Figure]:
@@ -50,7 +40,7 @@ def accuracy_figures(s: DialSettings, results: DialResults) -> list[Figure]:
             f"Test accuracy on {source} with all {s.all_labels(source)} labels, mean over seeds "
             "with 95 % intervals. From FCN to LCN units see a window only; from LCN to CNN "
             "windows share their weights. Networks of one depth have equally many hidden units. "
-            f"The best constant answer has {chance_of(s, source):.3f}."
+            f"The best constant answer has {results.chance[source]:.3f}."
         )
         out.append(
             Figure(
@@ -78,7 +68,7 @@ def label_figures(s: DialSettings, results: DialResults) -> list[Figure]:
                 series.append(Series.of(name, points))
         rungs, target = s.labels(source), s.accuracy_target(source)
         series.append(Series.level(f"target {target:g}", rungs, target, role="bound"))
-        series.append(Series.level("best constant answer", rungs, chance_of(s, source)))
+        series.append(Series.level("best constant answer", rungs, results.chance[source]))
         caption = (
             f"One hidden layer on {source}; mean over seeds with 95 % intervals. The price of an "
             "accuracy is read where a line crosses the target."
@@ -167,7 +157,7 @@ def accuracy_table(s: DialSettings, results: DialResults) -> TableData:
                 f"{accuracy_over_seeds(measured.accuracy):.3f}",
                 f"{accuracy_over_seeds(measured.last):.3f}",
                 len(measured.accuracy),
-                round(chance_of(s, place.source), 4),
+                round(results.chance[place.source], 4),
                 recipe.rate,
                 stop,
                 network.parameter_count(shape),

@@ -4,7 +4,7 @@ set.
 
 import dataclasses
 
-from separatrix.data import available, load
+from separatrix.data import available, training_images
 from separatrix.errors import ParameterError
 from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.tasks.data_source import check_source
@@ -162,7 +162,7 @@ class DialSettings(Settings, of="dial"):
 
     def all_labels(self, source: str) -> int:
         """All labels there are: those of the training images that are not held out."""
-        return pool_size(len(load(source).train_y))
+        return pool_size(training_images(source))
 
     def held_out(self, source: str) -> int:
         """The training images that are held out for tuning.
@@ -170,7 +170,7 @@ class DialSettings(Settings, of="dial"):
         >>> DialSettings().held_out("embedded-digits")
         325
         """
-        return len(load(source).train_y) - self.all_labels(source)
+        return training_images(source) - self.all_labels(source)
 
     def classes(self, source: str) -> int:
         """How many classes a data set has."""

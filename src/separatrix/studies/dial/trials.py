@@ -14,8 +14,8 @@ from separatrix.data import load
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, LCN, Network
-from separatrix.studies.cells import Row, accuracies, run_cells
-from separatrix.studies.dial.settings import CORNERS, DialPlace, DialSettings
+from separatrix.studies.cells import Row, accuracies, constant_accuracy, run_cells
+from separatrix.studies.dial.settings import CORNERS, GEOMETRIES, DialPlace, DialSettings
 from separatrix.studies.study import seeds_from
 from separatrix.studies.symmetry import trained_scores
 from separatrix.studies.tuning import Choice, run_grids
@@ -203,11 +203,12 @@ class DialAccuracy:
 @dataclasses.dataclass(frozen=True)
 class DialResults:
     """All that was measured, with the recipes; cells with fewer than two finished seeds are
-    missing.
+    missing. `chance` has the accuracy of the best constant answer on every data set.
     """
 
     cells: Mapping[DialCell, DialAccuracy]
     recipes: Mapping[DialCell, Choice[DialRecipe]]
+    chance: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def accuracy(
         self, place: DialPlace, permuted: bool = False, labels: int = 0
@@ -264,7 +265,18 @@ def measure_all(lab: Lab, s: DialSettings) -> DialResults:
                     last=curves[:, -1],
                     seconds=float(np.mean([row["run.seconds"] for row in rows])),
                 )
-    return DialResults(measured, recipes)
+    chance = {source: chance_of(lab, s, source) for source in s.chosen_sources()}
+    return DialResults(measured, recipes, chance)
+
+
+def chance_of(lab: Lab, s: DialSettings, source: str) -> float:
+    """The accuracy of the best constant answer.
+
+    >>> round(chance_of(Lab(), DialSettings(), "embedded-digits"), 3)
+    0.102
+    """
+    place = DialPlace(source, 1, GEOMETRIES[source].fields[-1], GEOMETRIES[source].groups[-1])
+    return constant_accuracy(lab, trial_of(s, DialCell(place), s.rates[0], 0).task)
 
 
 def seeds_of(s: DialSettings, cell: DialCell) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from separatrix.engine import Lab, Measure, Sweep, Trial
 from separatrix.learners import Learner
 from separatrix.networks import CNN, FCN, LCN, Network
-from separatrix.studies.cells import Row, accuracies, run_cells
+from separatrix.studies.cells import Row, accuracies, constant_accuracy, run_cells
 from separatrix.studies.digits.settings import DigitsSettings
 from separatrix.studies.study import seeds_from
 from separatrix.tasks import DigitSequenceTask
@@ -148,7 +148,7 @@ def sweep_of(s: DigitsSettings) -> Sweep:
 
 def measure_all(lab: Lab, s: DigitsSettings) -> DigitsResults:
     """Run every trial; one that did not stay finite counts as a constant answer."""
-    chance = 1.0 - task_of(s, cells(s)[0]).baselines()["constant"]
+    chance = constant_accuracy(lab, task_of(s, cells(s)[0]))
     rows = run_cells(lab, {cell: trials_of(s, cell) for cell in cells(s)}, "digits")
     measured = {
         cell: _accuracies(members, chance) for cell, members in rows.items() if len(members) >= 2

@@ -307,14 +307,13 @@ def _settle_parts(
 ) -> tuple[str, float | None]:
     words = []
     effort = None
+    names = listed([name for name in open_parts if name])  # a single part may have no name
+    where = f" for {names}" if names else ""
     if open_parts and len(efforts) == wanted:
         effort = max(efforts)
-        where = listed([name for name in open_parts if name])  # a single part may have no name
-        words.append(f"about {effort:.2g} times as many trials{where and f' for {where}'}")
+        words.append(f"about {effort:.2g} times as many trials{where}")
     elif open_parts:
-        words.append(
-            f"more trials for {listed(open_parts)}, as far as their estimates lie on a side"
-        )
+        words.append(f"more trials{where}, as far as their estimates lie on a side")
     if absent:
         words.append(f"measuring {listed(absent)}")
     return "; ".join(words), effort

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.engine import Lab
 from separatrix.geometry import mosaic, read_images
 from separatrix.inference import mean_interval
 from separatrix.probes.activation import UNITS
@@ -354,24 +355,35 @@ def patch_figures(patches: PatchSurvey, source: str) -> tuple[Figure, ...]:
     return tuple(out)
 
 
-def patch_picture(patches: PatchSurvey, source: str, seed: int = 0) -> tuple[Picture, ...]:
+def patch_picture(
+    lab: Lab, patches: PatchSurvey, source: str, seed: int = 0
+) -> tuple[Picture, ...]:
     """Example patches of one image, one strip per scheme.
 
-    >>> len(patch_picture({"conv": {}}, "embedded-photographs")[0].strips)
+    >>> len(patch_picture(Lab(), {"conv": {}}, "embedded-photographs")[0].strips)
     1
     """
     if not patches:
         return ()
-    images = read_images(source)[0]
-    some = images[
-        np.random.default_rng(seed).choice(len(images), size=min(40, len(images)), replace=False)
+
+    def cut() -> list[Any]:
+        images = read_images(source)[0]
+        count = min(40, len(images))
+        some = images[np.random.default_rng(seed).choice(len(images), count, replace=False)]
+        image = some[np.argmax(some.std((1, 2, 3)))]  # a plain one would show little
+        strips = []
+        for scheme in patches:
+            pixels = np.rint(255 * mosaic(image, scheme, count=20, seed=seed)).astype(int)
+            # Grey images have one channel.
+            strips.append(np.broadcast_to(pixels, (*pixels.shape[:2], 3)).tolist())
+        return strips
+
+    # Remembered, so that the picture can be drawn again where the images are not.
+    parameters = {"source": source, "seed": seed, "schemes": list(patches)}
+    strips = [
+        tuple(tuple(tuple(pixel) for pixel in row) for row in strip)
+        for strip in lab.remember("patch-picture", parameters, cut)
     ]
-    image = some[np.argmax(some.std((1, 2, 3)))]  # a plain one would show little
-    strips = []
-    for scheme in patches:
-        pixels = np.rint(255 * mosaic(image, scheme, count=20, seed=seed)).astype(int)
-        pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))  # grey images have one channel
-        strips.append(tuple(tuple(tuple(pixel) for pixel in row) for row in pixels.tolist()))
     caption = (
         f"The most varied of 40 images of {source.partition('@')[0]}, cut by every scheme into "
         "patches of 4 x 4 pixels; the whole image is the last."

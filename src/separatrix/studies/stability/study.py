@@ -96,7 +96,7 @@ class StabilityStudy(Study[StabilitySettings]):
             *training_figures(s, rows),
             *bar_figures(s, rows),
             *patch_figures(patches, source),
-            *patch_picture(patches, source, s.seed),
+            *patch_picture(lab, patches, source, s.seed),
         )
         tables = (*onset_table(s, rows), *result_table(s, rows), *patch_table(patches, s))
         return Outcome(findings, figures, tables, notes(s, rows, source), answer=answer(s, rows))
