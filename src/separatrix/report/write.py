@@ -6,10 +6,12 @@ Every file is composed before the first one is written, and each file is written
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from separatrix.engine.store.compaction import pack
 from separatrix.errors import ParameterError
 from separatrix.files import explain_os_errors, is_regular, read_regular, write_bytes
 from separatrix.report.content import FigureView, Report, compose
@@ -21,7 +23,7 @@ from separatrix.report.kept import NOTHING_KEPT
 from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
-from separatrix.studies.kept_rows import ROWS, kept_runs
+from separatrix.studies.kept_rows import kept_runs
 from separatrix.units import human_bytes
 
 MOST_ROWS = 20_000_000  # bytes of rows that are kept with the evidence of one run
@@ -120,36 +122,39 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
     rows, words = _rows_to_keep(source)
     for place in {target / path.parts[0] for path in rows}:
         shutil.rmtree(place, ignore_errors=True)  # rows of an earlier run
-    files |= {target / path: (source / path).read_bytes() for path in rows}
+    files |= {target / path: data for path, data in rows.items()}
     files[target / "README.md"] = f"{markdown_page(report)}\n{words}"
     _write_files(target, files, sync=True)
     return target / "README.md"
 
 
-def _rows_to_keep(folder: Path) -> tuple[list[Path], str]:
-    """The files of rows in a results folder, relative to it, and what a page says of them."""
-    files = [
-        file.relative_to(folder)
-        for run in kept_runs(folder)
-        for name in ROWS
-        for file in (sorted((run / name).rglob("*")) if (run / name).is_dir() else [run / name])
-        if is_regular(file) and not file.name.startswith(".")
-    ]
-    pooled = [
-        (run / name).relative_to(folder)
-        for run in kept_runs(folder)
-        for name in ("claims.json", "manifest.json")
-        if run != folder
-    ]
-    size = sum((folder / file).stat().st_size for file in files)
-    if not files:
-        return [], "## Rows\n\nThe run has no rows of trials.\n"
+def _rows_to_keep(folder: Path) -> tuple[dict[Path, bytes], str]:
+    """The files of rows to keep of a results folder, relative to it, and what a page says of them.
+
+    The parts of a ledger are packed into few.
+    """
+    rows: dict[Path, bytes] = {}
+    for run in kept_runs(folder):
+        place = run.relative_to(folder)
+        with tempfile.TemporaryDirectory() as scratch:
+            parts = [p for p in (run / "ledger").glob("part-*.parquet") if is_regular(p)]
+            for file in pack(parts, Path(scratch)):
+                rows[place / "ledger" / file.name] = file.read_bytes()
+        others = [run / "separatrix.json", *sorted((run / "calculations").glob("*.json"))]
+        if (
+            run != folder
+        ):  # a seed of a pooled run, whose own claims and manifest are not copied yet
+            others += [run / "claims.json", run / "manifest.json"]
+        rows |= {file.relative_to(folder): file.read_bytes() for file in others if is_regular(file)}
+    size = sum(map(len, rows.values()))
+    if not rows:
+        return {}, "## Rows\n\nThe run has no rows of trials.\n"
     if size > MOST_ROWS:
-        return [], (
+        return {}, (
             f"## Rows\n\nThe rows of trials are not kept: {human_bytes(size)} are more than "
             f"{human_bytes(MOST_ROWS)}.\n"
         )
-    return [*files, *pooled], (
+    return rows, (
         f"## Rows\n\n`separatrix verify --from` this folder recomputes the verdicts from "
         f"{human_bytes(size)} of rows, without training anything.\n"
     )

@@ -16,8 +16,8 @@ from running import filled_ledger, numbered_row, plain_rows, tiny
 from separatrix.engine import DamagedPart, Ledger, policy
 from separatrix.engine.policy import COMPACTION_PARTS
 from separatrix.engine.store import ledger, parts
-from separatrix.engine.store.compaction import LOCK, groups_to_merge, merge_parts
-from separatrix.engine.store.parts import scan_part
+from separatrix.engine.store.compaction import LOCK, groups_to_merge, merge_parts, pack
+from separatrix.engine.store.parts import scan_part, write_part
 from separatrix.files import lock
 from separatrix.spec import digest
 
@@ -230,3 +230,21 @@ def test_damage_found_while_reading_a_large_ledger_is_named_and_computed_again(
     assert plain_rows(lab.run(tiny(seeds=4))) == plain_rows(good)
     assert lab.tally.trials == lost
     assert [victim.name in note.message for note in lab.notes] == [True]
+
+
+def test_rows_that_are_kept_are_the_same_rows_in_one_tight_part(tmp_path):
+    source = filled_ledger(tmp_path / "run", 9, each=40)
+    before, files = rows_in(tmp_path / "run"), source.files()
+    sizes = [file.stat().st_size for file in files]
+    twice = scan_part(files[0])
+    merge_parts(files[0].parent, [twice, scan_part(files[1])])
+    write_part(files[0].parent, pq.read_table(files[2]).slice(0, 5))  # rows of another part
+    kept = tmp_path / "kept" / "ledger"
+    kept.mkdir(parents=True)
+    (packed,) = pack(files[0].parent.glob("part-*.parquet"), kept)
+    assert rows_in(tmp_path / "kept") == before
+    assert packed.stat().st_size < sum(sizes) / 2
+    assert rows_in(tmp_path / "run") == before
+    files[2].write_bytes(files[2].read_bytes()[:-200])
+    with pytest.raises(DamagedPart):
+        pack(files[0].parent.glob("part-*.parquet"), tmp_path / "kept" / "ledger")

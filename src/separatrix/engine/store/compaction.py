@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from separatrix.engine import policy
 from separatrix.engine.store.index import Index
-from separatrix.engine.store.parts import DamagedPart, Part, read_groups, write_part
+from separatrix.engine.store.parts import DamagedPart, Part, read_groups, scan_part, write_part
 from separatrix.errors import SeparatrixError
 from separatrix.files import lock
 
 LOCK = ".compaction"
+TIGHT = 15  # zstd's level for rows that are kept under version control
 
 
 def groups_to_merge(parts: Iterable[Part]) -> list[list[Part]]:
@@ -98,3 +99,35 @@ def merge_parts(folder: Path, sources: list[Part]) -> Path:
         if part.file.name != target.name:
             part.file.unlink(missing_ok=True)
     return target
+
+
+def pack(files: Iterable[Path], target: Path) -> list[Path]:
+    """Write the rows of parts as few parts, tightly compressed: one per set of columns.
+
+    Args:
+      files: the parts; they stay as they are.
+      target: the folder of the new parts.
+
+    Returns:
+      The new parts.
+
+    Raises:
+      DamagedPart: if a checksum is wrong.
+
+    >>> import tempfile
+    >>> folder, packed = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    >>> tables = [pa.table({"trial": [letter * 32]}) for letter in "ab"]
+    >>> [scan_part(file).rows for file in pack([write_part(folder, t) for t in tables], packed)]
+    [2]
+    """
+    alike: dict[str, list[Part]] = {}
+    for file in sorted(files):
+        part = scan_part(file)
+        alike.setdefault(part.columns, []).append(part)
+    out = []
+    for parts in alike.values():
+        table = pa.concat_tables([group for part in parts for group in read_groups(part)])
+        if len(first := Index.of(parts).first_of_each()) < len(table):
+            table = table.take(pa.array(first))
+        out.append(write_part(target, table.combine_chunks(), level=TIGHT))
+    return out

@@ -148,13 +148,16 @@ def _kind(kind: pa.DataType) -> str:
     return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
-def write_part(folder: Path, table: pa.Table, written: float | None = None) -> Path:
+def write_part(
+    folder: Path, table: pa.Table, written: float | None = None, level: int | None = None
+) -> Path:
     """Write rows as one part.
 
     Args:
       folder: the folder of parts.
       table: the rows; the column `trial` has identities.
       written: the time of the file, in seconds since 1970; now by default.
+      level: how hard to compress; zstd's default by default.
 
     Returns:
       The file.
@@ -173,6 +176,7 @@ def write_part(folder: Path, table: pa.Table, written: float | None = None) -> P
             table,
             target,
             compression="zstd",
+            compression_level=level,
             write_page_checksum=True,
             row_group_size=policy.ROW_GROUP,
         )

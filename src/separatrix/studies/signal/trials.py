@@ -474,7 +474,7 @@ def _successes(
         part = order[start : start + CHUNK_SETS]
         lab.report_progress("estimators", start, len(order))
         chunk = [sets[index] for index in part]
-        parameters = {"sets": [list(one) for one in chunk], "bias": s.bias}
+        parameters = {"sets": runs_of(chunk), "bias": s.bias}
         aligned = lab.remember(
             "signal-estimator",
             parameters,
@@ -483,3 +483,21 @@ def _successes(
         for index, value in zip(part, aligned, strict=True):
             successes[owners[index]] += value >= s.alignment
     return successes
+
+
+def runs_of(sets: list[TrainingSet]) -> list[list[Any]]:
+    """Training sets in short: neighbours whose seeds follow each other are one entry, and its last
+    number counts them.
+
+    >>> one = TrainingSet("em", "LCN", 4, 3, 0.3, 16, 7)
+    >>> runs_of([one, one._replace(seed=8), one._replace(seed=10)])
+    [['em', 'LCN', 4, 3, 0.3, 16, 7, 2], ['em', 'LCN', 4, 3, 0.3, 16, 10, 1]]
+    """
+    out: list[list[Any]] = []
+    for one in sets:
+        last = out[-1] if out else None
+        if last and [*one[:-1], one.seed] == [*last[:-2], last[-2] + last[-1]]:
+            last[-1] += 1
+        else:
+            out.append([*one, 1])
+    return out
