@@ -114,30 +114,6 @@ def test_a_row_that_is_not_finite_reaches_nothing():
     assert risk({"risk": 0.0})
 
 
-def test_searches_with_estimators_find_the_alignment_and_go_on_after_a_budget(tmp_path):
-    first = Lab(tmp_path, budget=0.0)
-    # The genie and the average need no programs; their rounds end with those of the others.
-    assert t.measure_estimators(first, SMALL) == {}
-    assert not first.complete
-    lab = Lab(tmp_path)
-    found = t.measure_estimators(lab, SMALL)
-    wanted = {(c, e) for c in t.signal_cells(SMALL) for e in t.estimators_of(c.network)}
-    assert set(found) == wanted
-    assert all(threshold.censoring in ("none", "left") for threshold in found.values())
-    cell = t.SignalCell("root", "FCN", 3, 4)
-    # More cannot be known than the genie knows.
-    assert found[cell, "em"].high > found[cell, "genie"].low
-    assert lab.complete
-    # What was calculated is not calculated again, also without time.
-    files = sorted(tmp_path.rglob("signal-estimator-*.json"))
-    assert files
-    again = t.measure_estimators(Lab(tmp_path), SMALL)
-    assert {name: str(one) for name, one in again.items()} == {
-        name: str(one) for name, one in found.items()
-    }
-    assert sorted(tmp_path.rglob("signal-estimator-*.json")) == files
-
-
 def test_two_steps_are_an_average_and_a_step_through_the_activation():
     learner = t.two_step_learner(t.TWO_STEPS[1], 5, 6, 0.5)
     assert [float(learner.lsa_bias(step, 2)) for step in (0, 1)] == [0.0, 0.5]

@@ -15,13 +15,13 @@ from separatrix.studies.signal.bound_verdicts import (
     is_inside,
     thresholds_of,
 )
+from separatrix.studies.signal.estimators import estimators_of
 from separatrix.studies.signal.settings import NETWORKS, SignalSettings
 from separatrix.studies.signal.trials import (
     TWO_STEPS,
     Searches,
     SignalCell,
     Thresholds,
-    estimators_of,
     not_trained,
 )
 

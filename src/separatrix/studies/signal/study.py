@@ -10,6 +10,7 @@ from separatrix.studies.signal import bound_figures as bf
 from separatrix.studies.signal import figures as f
 from separatrix.studies.signal import trials as t
 from separatrix.studies.signal import verdicts as c
+from separatrix.studies.signal.estimators import estimators_of, measure_estimators
 from separatrix.studies.signal.settings import SCALES, SignalSettings, Tuning
 from separatrix.studies.study import Study, seeds_from
 from separatrix.studies.tuning import Choice, is_interior
@@ -58,7 +59,7 @@ class SignalStudy(Study[SignalSettings]):
     def conclude(self, lab: Lab, settings: SignalSettings) -> Outcome:
         s = settings
         # The estimators are not networks: this process works on them while it waits for the trials.
-        measured = in_background(lambda: t.measure_estimators(lab, s))
+        measured = in_background(lambda: measure_estimators(lab, s))
         tuned = t.tune(lab, s)
         searches = t.measure_cells(lab, s, tuned)
         estimators = measured()
@@ -87,7 +88,7 @@ def missing_estimators(s: SignalSettings, estimators: t.Thresholds) -> tuple[Not
     >>> len(missing_estimators(SignalSettings(), {}))
     1
     """
-    every = [(c, e) for c in t.signal_cells(s) for e in t.estimators_of(c.network)]
+    every = [(c, e) for c in t.signal_cells(s) for e in estimators_of(c.network)]
     missing = [f"{c.describe()} ({e})" for c, e in every if (c, e) not in estimators]
     if not missing:
         return ()
