@@ -178,8 +178,8 @@ class ThresholdOver:
     def interval(self, level: float) -> Interval:
         """The threshold's interval over the number; one-sided where the threshold is censored."""
         found = _at_level(self.threshold, level)
-        ends = [end / self.unit for end in (found.estimate, found.low, found.high)]
-        return Interval(*ends, level, "threshold over a number", found.trials)
+        middle, low, high = (end / self.unit for end in (found.estimate, found.low, found.high))
+        return Interval(middle, low, high, level, "threshold over a number", found.trials)
 
 
 @dataclasses.dataclass(frozen=True)
