@@ -29,6 +29,7 @@ from separatrix.diagnosis.rounds import (
     arm_name,
     choose_networks,
     compare,
+    lower_labels,
 )
 from separatrix.diagnosis.settings import Settings
 from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, judge
@@ -143,6 +144,7 @@ def splitting_of(data: Labelled, ordered: bool = False) -> Splitting:
 def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] = ()) -> Diagnosis:
     """Choose networks, compare them until the answer is sure, and put it into words."""
     s = bench.settings
+    lower_labels(bench)
     choose_networks(bench)
     done, wanted, judged = 0, s.first, None
     while {*WINDOWED, "full"} <= set(bench.chosen) and done < wanted:
@@ -359,6 +361,12 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
     if bench.sizes.top < len(bench.data) - bench.sizes.test - bench.sizes.check - 1:
         words = f"samples end at {bench.sizes.top} of {len(bench.data)} rows"
         out.append(Note("labels", "info", f"{words}; gains may differ with more labels"))
+    if bench.ceiling:
+        model, labels, score = bench.ceiling
+        words = f"{model}: {percent(score)} on check rows with {labels} labels, near perfect"
+        fewer = f"; fewer labels are compared, from {bench.sizes.labels[0]} to {bench.sizes.top}"
+        lowered = bench.sizes.labels[0] < labels
+        out.append(Note("near-perfect", "warning", words + (fewer if lowered else "")))
     if simple:
         words = f"{simple} beat every network at {bench.sizes.top} labels"
         out.append(Note("simple-model", "warning", words))
@@ -380,8 +388,9 @@ def _leak(bench: Bench) -> tuple[Note, ...]:
         return ()
     s = dataclasses.replace(bench.settings, splits=2)
     rows = Bench(bench.data, Splitting(bench.data.duplicate_groups), s, bench.lab, bench.begin)
+    labels = min(rows.sizes.top, bench.sizes.top)
     for model in ("nearest neighbours", "boosted trees"):
-        at_random = [rows.baseline(model, rows.sizes.top, split).score for split in (0, 1)]
+        at_random = [rows.baseline(model, labels, split).score for split in (0, 1)]
         by_group = bench.scores(model, bench.sizes.top)
         if len(by_group) and np.mean(at_random) - by_group.mean() > LEAK:
             words = (

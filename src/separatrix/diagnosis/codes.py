@@ -89,6 +89,12 @@ CODES: dict[str, Code] = {
         "A header of numbers would count as a row.",
         "Remove the line if it is a header.",
     ),
+    "near-perfect": Code(
+        "A model without windows is within three margins of a perfect score at the smaller number "
+        "of labels.",
+        "Networks can hardly gain a margin there; fewer labels are compared where possible.",
+        "Read the verdict as one about few labels; with all of yours any of these models will do.",
+    ),
     "numbered-columns": Code(
         "All columns of inputs have one name and rising numbers, such as t0 to t63.",
         "They are read as samples of a signal; names such as x0 or feature_0 stay a table.",

@@ -7,13 +7,13 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.data.labelled import Labelled
 from separatrix.diagnosis.baselines import MODELS, fit_baseline
-from separatrix.diagnosis.data_splits import Splitting, array_data, sizes_of
+from separatrix.diagnosis.data_splits import LEAST, Splitting, array_data, sizes_of
 from separatrix.diagnosis.gains import Gain, common_share, gain_of
 from separatrix.diagnosis.metrics import WORDS, constant_score, metric_for, row_scores, suits
 from separatrix.diagnosis.networks import (
@@ -34,6 +34,8 @@ from separatrix.tasks.arrays import ArrayTask
 
 LOOKS = 8  # moments at which the loss on check rows is measured
 PILOT = (0, 1)  # splits on whose check rows networks are chosen
+ROOM = 3.0  # margins between a simple model and a perfect score, below which fewer labels are tried
+CLASS_ROWS = 4  # labels of the rarest class below which no numbers of labels are compared
 WINDOWED = ("shared", "local")
 # The arms of a comparison: connectivity and what is done to the input.
 ARMS = (
@@ -73,6 +75,14 @@ class Answer:
         return float(self.rows.mean())
 
 
+class Ceiling(NamedTuple):
+    """A simple model that is near perfect: which one, at how many labels, and its metric there."""
+
+    model: str
+    labels: int
+    score: float
+
+
 class Bench:
     """A data set with its splits, and what has been measured on them."""
 
@@ -93,6 +103,7 @@ class Bench:
         self.tried: list[tuple[Candidate, float]] = []
         self.constant = constant_score(self.metric, data.labels, self.classes)
         self.trials = 0
+        self.ceiling: Ceiling | None = None
 
     @property
     def outputs(self) -> int:
@@ -219,6 +230,32 @@ class Bench:
                 if (name, size) == (model, labels)
             ]
         )
+
+
+def lower_labels(bench: Bench) -> None:
+    """Compare at fewer labels where a simple model is near perfect.
+
+    Where one is within `ROOM` margins of a perfect score at the smaller number of labels, networks
+    can hardly gain a margin, whatever their windows are worth. Then both numbers are divided by
+    four, until there is room for a gain or the rarest class has few labels. Only check rows are
+    looked at.
+    """
+    s = bench.settings
+    rarest = min(np.bincount(bench.data.labels)) / len(bench.data) if bench.classes else 1.0
+    least, splits = max(LEAST, math.ceil(CLASS_ROWS / max(rarest, 1e-9))), PILOT[: s.splits]
+    while len(bench.sizes.labels) == 2 and bench.left > 0:
+        low = bench.sizes.labels[0]
+        merits = {
+            model: float(np.mean([bench.baseline(model, low, split).merit for split in splits]))
+            for model in MODELS
+        }
+        best = max(merits, key=lambda model: merits[model])
+        if merits[best] < 1.0 - ROOM * s.margin:
+            break
+        bench.ceiling = Ceiling(best, low, merits[best])
+        if low // 4 < least:
+            break
+        bench.sizes = dataclasses.replace(bench.sizes, labels=(low // 4, low))
 
 
 def _split_of(trial: Trial) -> int:

@@ -10,6 +10,8 @@ import json
 import multiprocessing
 import os
 import sys
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
@@ -19,6 +21,17 @@ from separatrix.diagnosis.proof.reals import REALS
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF, TRUTHS
 from separatrix.engine.execute.local import worker_environment
 from separatrix.files import write_bytes
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended: a pool's processes would go on otherwise."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:
@@ -76,7 +89,9 @@ def main() -> None:
     from separatrix.diagnosis.proof.lines import one_line
 
     with (
-        ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool,
+        ProcessPoolExecutor(
+            options.jobs, multiprocessing.get_context("spawn"), end_with, (os.getpid(),)
+        ) as pool,
         options.out.open("a", encoding="utf-8") as out,
     ):
         futures = [pool.submit(one_line, *case) for case in cases]
