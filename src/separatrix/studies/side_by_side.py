@@ -181,8 +181,8 @@ def _settings(run: StudiesRun) -> dict[str, Any]:
 def longest_first(wanted: Iterable[Job]) -> list[str]:
     """The names of studies, those that take longest at full scale first.
 
-    >>> longest_first(jobs(["pattern-readout", "cifar", "digits"], "full"))
-    ['cifar', 'digits', 'pattern-readout']
+    >>> longest_first(jobs(["pattern-readout", "stability", "dial"], "full"))
+    ['stability', 'dial', 'pattern-readout']
     """
     order = sorted(wanted, key=lambda job: -(job.study.full_minutes or 0.0))
     return [job.study.name for job in order]
