@@ -215,3 +215,11 @@ def test_rows_of_data_that_are_not_here_suffice():
         assert {one.task.source.partition("@")[0] for one in trials} == {"cifar10"}
         assert s.steps() == min(500, 24 * 50_000 // 64)
     assert "cifar10" not in available()
+
+
+def test_a_folder_that_separatrix_did_not_make_is_named(replicated, tmp_path):
+    folder, _ = replicated
+    shutil.copytree(folder / "seed-7", tmp_path / "kept")
+    (tmp_path / "kept" / "separatrix.json").unlink()
+    with pytest.raises(SeparatrixError, match=r"kept was not made by separatrix"):
+        recompute(tmp_path / "kept")

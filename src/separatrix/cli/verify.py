@@ -31,7 +31,7 @@ def verify(
         typer.Option(
             "--from",
             metavar="DIR",
-            help="Recompute the verdicts from the rows that a folder keeps; train nothing.",
+            help="Recompute verdicts, tables and figures from kept rows; train nothing.",
         ),
     ] = "",
     side_by_side: Annotated[

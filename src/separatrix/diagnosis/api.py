@@ -363,10 +363,13 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
         out.append(Note("labels", "info", f"{words}; gains may differ with more labels"))
     if bench.ceiling:
         model, labels, score = bench.ceiling
-        words = f"{model}: {percent(score)} on check rows with {labels} labels, near perfect"
-        fewer = f"; fewer labels are compared, from {bench.sizes.labels[0]} to {bench.sizes.top}"
-        lowered = bench.sizes.labels[0] < labels
-        out.append(Note("near-perfect", "warning", words + (fewer if lowered else "")))
+        words = (
+            f"{model}: {percent(score)} on check rows with {labels} labels is near perfect and "
+            "leaves little to gain"
+        )
+        if bench.sizes.labels[0] < labels:
+            words += f"; fewer labels are compared ({bench.sizes.labels[0]} and {bench.sizes.top})"
+        out.append(Note("near-perfect", "warning", words))
     if simple:
         words = f"{simple} beat every network at {bench.sizes.top} labels"
         out.append(Note("simple-model", "warning", words))

@@ -35,7 +35,7 @@ from separatrix.tasks.arrays import ArrayTask
 LOOKS = 8  # moments at which the loss on check rows is measured
 PILOT = (0, 1)  # splits on whose check rows networks are chosen
 ROOM = 3.0  # margins between a simple model and a perfect score, below which fewer labels are tried
-CLASS_ROWS = 4  # labels of the rarest class below which no numbers of labels are compared
+CLASS_ROWS = 4  # labels that the rarest class keeps on average when fewer labels are compared
 WINDOWED = ("shared", "local")
 # The arms of a comparison: connectivity and what is done to the input.
 ARMS = (

@@ -272,7 +272,13 @@ def concluded_again(
 
 
 def _copy_rows(source: Path, target: Path) -> None:
-    """Copy rows: opening a ledger may compact it."""
+    """Copy rows: opening a ledger may compact it.
+
+    Raises:
+        SeparatrixError: separatrix did not make the folder.
+    """
+    if not is_regular(source / "separatrix.json"):
+        raise SeparatrixError(f"{source} was not made by separatrix: it has no separatrix.json")
     for name in ROWS:
         here, there = source / name, target / name
         if here.is_dir():

@@ -150,9 +150,10 @@ def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tup
         "are second-hand, from readers' notes.",
         "chosen-after-looking": "Where searches begin, the base learning rates, the target "
         "alignment and the range of the grids were chosen after earlier runs with seeds 0, 4, 5, "
-        "11 and 21. The rule of `lahoti.separation` was chosen after quick's seed 3 and before any "
-        f"full-scale data: cells in which the smaller network needs at least {c.LEAST_SAMPLES} "
-        "samples, and growth along lines of equal d/k, each with a constant of its own. So the "
+        "11 and 21. How many seeds choose the LCN's recipe at the full scale was decided on the "
+        "tuning trials of seed 77. The rule of `lahoti.separation` was chosen after quick's seed 3 "
+        "and before any full-scale data: cells in which the smaller network needs at least "
+        f"{c.LEAST_SAMPLES} samples, and growth along lines of equal d/k, each with a constant of its own. So the "
         "grids became powers of two, which put cells on such lines. The grids, the noise and the "
         "trials of the quick scale were chosen on seed 41: four grids were tried, and the first on "
         "which the order, the floors and an upper bound were all decided was kept, then trimmed to "

@@ -48,7 +48,7 @@ class StabilityStudy(Study[StabilitySettings]):
     claims = v.CLAIMS
     scales = SCALES
     beside_trials = "patches of images"
-    # By parts: images 190 s and flat 10 s (measured before, scaled to the present steps), sphere
+    # By parts: images 140 s and flat 10 s (measured before, scaled to the present steps), sphere
     # 240 s (4e15 operations at the 2.2e13 per second of our kernels, and 50 µs per step of short
     # programs), mixing and vocabulary 50 s, starting and waiting for the compiler 60 s.
     full_minutes = 9
@@ -137,8 +137,8 @@ def notes(s: StabilitySettings, rows: Rows, source: str) -> tuple[Note, ...]:
             "that); and, for the other parts, seeds 1 to 8 of earlier versions of this study. "
             "The law of the onset (at least linear in m, not growing in d) was written after the "
             "first of these. The vocabulary's noise and step size are ours: the step was lowered "
-            "after at 0.1 all units of some shared networks had died. Seeds from 9 on, but 21 "
-            "and 41 to 43, have not been looked at.",
+            "after at 0.1 all units of some shared networks had died. Seeds from 9 on, but 21, "
+            "41 to 43, 51 and 77 (a part of a full run), have not been looked at.",
         ),
     ]
     if "images" in s.parts:
