@@ -198,6 +198,54 @@ def many_classes(rng: np.random.Generator, rows: int = 6000, length: int = 80) -
     return Case(x, y)
 
 
+def two_channels(rng: np.random.Generator, rows: int = 4000, length: int = 64) -> Case:
+    """A signal of two channels; the class is which channel a pattern of either sign moves in."""
+    y = rng.integers(0, 2, rows)
+    x = 0.5 * rng.normal(size=(rows, length, 2))
+    shape = rng.choice([-1.0, 1.0], rows)[:, None] * rng.choice([-1.0, 1.0], 10)
+    places = rng.integers(0, length - 10, rows)[:, None] + np.arange(10)
+    x[np.arange(rows)[:, None], places, y[:, None]] += shape
+    return Case(x, y)
+
+
+def fixed_gratings(rng: np.random.Generator, rows: int = 4000, side: int = 12) -> Case:
+    """Images with stripes of any phase in one of two directions, always at the same place, and with
+    stripes of either direction at the other places.
+    """
+    y = rng.integers(0, 2, rows)
+    u, v = np.meshgrid(np.arange(4), np.arange(4), indexing="ij")
+    count = (side // 4) ** 2
+    turned = rng.integers(0, 2, (rows, count))
+    turned[:, rng.integers(0, count)] = y
+    along = np.where(turned[:, :, None, None] == 1, u + v, u - v)
+    tiles = np.sin(1.2 * along + rng.uniform(0, 2 * np.pi, (rows, count, 1, 1)))
+    tiles = tiles.reshape(rows, side // 4, side // 4, 4, 4).swapaxes(2, 3)
+    return Case(
+        tiles.reshape(rows, side, side) + 0.3 * rng.normal(size=(rows, side, side)), y, "image"
+    )
+
+
+def permuted(case: Case, rng: np.random.Generator) -> Case:
+    """A case with one random order of the numbers of all its rows."""
+    flat = case.x.reshape(len(case.x), -1)
+    order = rng.permutation(flat.shape[1])
+    return dataclasses.replace(case, x=flat[:, order].reshape(case.x.shape))
+
+
+def linear_scores(rng: np.random.Generator, rows: int = 4000, length: int = 80) -> Case:
+    """A regression: a random linear function of Gaussian rows, and noise."""
+    x = rng.normal(size=(rows, length))
+    scores = x @ rng.normal(size=length) / np.sqrt(length)
+    return Case(x, scores + 0.5 * rng.normal(size=rows))
+
+
+def linear_subjects(rng: np.random.Generator, rows: int = 4000, length: int = 60) -> Case:
+    """Rows of forty subjects, each with an offset of its own, labelled by a linear function."""
+    subject = rng.integers(0, 40, rows)
+    x = 0.3 * rng.normal(size=(40, length))[subject] + rng.normal(size=(rows, length))
+    return Case(x, x @ rng.normal(size=length) > 0, groups=subject)
+
+
 OPEN_HALF: dict[str, Truth] = {
     "moving signal, 8 x 8": Truth(lambda r: patches(r, 8, 8, 0.3), (CONV,)),
     "moving signal, 12 x 10": Truth(lambda r: patches(r, 12, 10, 0.3), (CONV,)),
@@ -245,6 +293,14 @@ BLIND_HALF: dict[str, Truth] = {
     "bump of 3000 rows": Truth(lambda r: bump(r, 3000, 120), (CONV,)),
     "table of 600 rows": Truth(lambda r: table(r, 600, 16), (NEITHER, OPEN)),
     "nothing, 500 rows": Truth(lambda r: nothing(r, 500, 30), (NEITHER, OPEN)),
+    "moving signal, 30 x 5": Truth(lambda r: patches(r, 30, 5, 0.18), (CONV,)),
+    "gratings, 20 x 20": Truth(lambda r: gratings(r, side=20), (CONV,)),
+    "gratings, permuted": Truth(lambda r: permuted(gratings(r), r), (NEITHER, OPEN)),
+    "gratings, fixed": Truth(fixed_gratings, (LOCAL,)),
+    "pattern in one of two channels": Truth(two_channels, (CONV,)),
+    "five classes, permuted": Truth(lambda r: permuted(many_classes(r), r), (NEITHER,)),
+    "linear teacher, regression": Truth(linear_scores, (NEITHER,)),
+    "linear teacher, subjects": Truth(linear_subjects, (NEITHER,)),
 }
 TRUTHS = OPEN_HALF | BLIND_HALF
 
