@@ -7,31 +7,16 @@ A second run goes on where the first one stopped. `--table FILE` prints the tabl
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
-import threading
-import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from separatrix.diagnosis.proof.levels import levels_table
 from separatrix.diagnosis.proof.lines import between, on_page, read_lines, table_of
+from separatrix.diagnosis.proof.pool import run_cases
 from separatrix.diagnosis.proof.reals import REALS
 from separatrix.diagnosis.proof.truths import BLIND_HALF, OPEN_HALF, TRUTHS
-from separatrix.engine.execute.local import worker_environment
 from separatrix.files import write_bytes
-
-
-def end_with(parent: int) -> None:
-    """End this process when its parent has ended: a pool's processes would go on otherwise."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:
@@ -84,19 +69,9 @@ def main() -> None:
         for name in names
         if (name, seed) not in done
     ]
-    os.environ.update(worker_environment(dict(os.environ)))  # one thread per process
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    from separatrix.diagnosis.proof.lines import one_line
-
-    with (
-        ProcessPoolExecutor(
-            options.jobs, multiprocessing.get_context("spawn"), end_with, (os.getpid(),)
-        ) as pool,
-        options.out.open("a", encoding="utf-8") as out,
-    ):
-        futures = [pool.submit(one_line, *case) for case in cases]
-        for number, future in enumerate(as_completed(futures)):
-            line = future.result()
+    with options.out.open("a", encoding="utf-8") as out:
+        for number, line in enumerate(run_cases(cases, options.jobs)):
             out.write(json.dumps(line) + "\n")
             out.flush()
             mark = {"right": " ", "open": "?", "wrong": "!"}[line["grade"]]
