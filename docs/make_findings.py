@@ -9,7 +9,6 @@ from make_reference import plain, table
 
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
-NOT_YET = "not yet measured at full scale"
 NUMBER = re.compile(r"\{\{ ([\w.-]+)/([\w.-]+): ([\w.-]+): (.+?) \}\}")
 IMAGE = re.compile(r"^!\[(.*?)\]\(figures/(.*?)\)\n\n(.*)$", re.MULTILINE)
 HEAD = ("theorem", "sentence", "verdict", "constant or effect", "conditions", "evidence")
@@ -24,7 +23,9 @@ SHOWN = {
 
 
 def with_numbers(markdown: str) -> str:
-    """A page's text with every `{{ EPOCH/STUDY: CLAIM: NAME }}` replaced by the number there.
+    """A page's text with every `{{ RUN/STUDY: CLAIM: NAME }}` replaced by the number there.
+
+    RUN is an epoch of the history, or a folder of evidence with several studies.
 
     Raises:
         ValueError: there is no such number.
@@ -32,15 +33,17 @@ def with_numbers(markdown: str) -> str:
     from separatrix.report import interval
 
     def number(found: re.Match[str]) -> str:
-        epoch, study, claim, name = found.groups()
-        file = EVIDENCE / "history" / epoch / f"{study}.json"
+        run, study, claim, name = found.groups()
+        file = EVIDENCE / "history" / run / f"{study}.json"
+        file = file if file.exists() else EVIDENCE / run / "claims.json"
         findings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         for finding in findings:
             for evidence in finding["evidence"]:
-                if (finding["id"], evidence["name"]) == (claim, name):
+                here = (finding["study"], finding["id"], evidence["name"])
+                if here == (study, claim, name):
                     ends = [evidence[end] for end in ("estimate", "low", "high")]
                     return plain(interval(*ends if len(set(ends)) > 1 else ends[:1]))
-        raise ValueError(f"there is no number {found.group()} in evidence/history")
+        raise ValueError(f"there is no number {found.group()} in evidence/")
 
     return NUMBER.sub(number, markdown)
 
@@ -60,11 +63,26 @@ def kept_verdict(claim: Any) -> Any:
     return kept_evidence().of({"id": claim.id, "statement": claim.statement} | rule)
 
 
-def kept_finding(claim: Any, study: str) -> dict[str, Any]:
-    """The entry of a kept claims.json on a claim; empty where there is none."""
-    file = EVIDENCE / study / "claims.json"
-    findings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return next((finding for finding in findings if finding["id"] == claim.id), {})
+def decided_now(claim: Any) -> Any:
+    """The kept verdict of a run by today's rule that measured the claim; None without one."""
+    found = kept_verdict(claim)
+    measured = found is not None and found.current and found.verdict != "not measured"
+    return found if measured else None
+
+
+def folder_of(study: str) -> Path:
+    """The folder of evidence that decides a study's claims by today's rules, or else its own."""
+    from separatrix.studies import STUDIES
+
+    kept = filter(None, map(decided_now, STUDIES[study].claims))
+    names = [each.folder for each in kept if each.study == study]
+    return EVIDENCE / (names[0] if names else study)
+
+
+def kept_finding(claim: Any, kept: Any) -> dict[str, Any]:
+    """The entry of the kept claims.json that a kept verdict is from."""
+    text = (EVIDENCE / kept.folder / "claims.json").read_text(encoding="utf-8")
+    return next(each for each in json.loads(text) if each["id"] == claim.id)
 
 
 def findings(_: str | None = None) -> str:
@@ -81,8 +99,8 @@ def findings(_: str | None = None) -> str:
             continue
         title = file.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
         own = all_claims(paper)
-        kept = {claim.id: kept_verdict(claim) for claim in own}
-        current = [claim for claim in own if kept[claim.id] and kept[claim.id].current]
+        kept = {claim.id: decided_now(claim) for claim in own}
+        current = [claim for claim in own if kept[claim.id]]
         waiting = [claim for claim in own if claim not in current]
         out += [f"## [{plain(title)}](papers/{paper}.md)", counts(own)]
         if current:
@@ -94,7 +112,7 @@ def findings(_: str | None = None) -> str:
             out += _folded(words, table(HEAD, before), is_open=not current)
         if waiting:
             rows = [(_where(claim, paper), plain(claim.statement)) for claim in waiting]
-            words = f"{len(waiting)} claims of today that wait for a full-scale run"
+            words = f"{len(waiting)} claims of today that no kept run has measured"
             out += _folded(words, table(("theorem", "sentence"), rows))
     return "\n\n".join(out)
 
@@ -131,9 +149,9 @@ def _earlier_row(finding: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _run(study: str, day: str, commit: str) -> str:
+def _run(folder: str, day: str, commit: str) -> str:
     """The day and the commit of a kept run, with a link to its report."""
-    return f'<span class="day">[{day}](evidence/{study}/README.md)</span> `{commit[:7]}`'
+    return f'<span class="day">[{day}](evidence/{folder}/README.md)</span> `{commit[:7]}`'
 
 
 def _inside(finding: dict[str, Any]) -> str:
@@ -144,10 +162,16 @@ def _inside(finding: dict[str, Any]) -> str:
 
 def counts(claims: list[Any]) -> str:
     """How many claims the kept runs decide by today's rules, in one sentence."""
-    found = [kept_verdict(claim) for claim in claims]
-    now = [kept.verdict for kept in found if kept is not None and kept.current]
+    found = [kept for kept in map(decided_now, claims) if kept is not None]
+    if not found:
+        return f"{len(claims)} claims, none measured yet by a kept run of today's rules."
+    now = [kept.verdict for kept in found]
     parts = [f"{now.count(verdict)} {verdict}" for verdict in ("supported", "refuted", "undecided")]
-    return f"{len(claims)} claims; kept full-scale runs by today's rules: {', '.join(parts)}."
+    places = " and ".join(sorted({kept.place for kept in found}))
+    return (
+        f"{len(claims)} claims; kept runs by today's rules, at {places}: {', '.join(parts)}; "
+        f"{len(claims) - len(found)} not measured."
+    )
 
 
 def _where(claim: Any, paper: str) -> str:
@@ -155,14 +179,14 @@ def _where(claim: Any, paper: str) -> str:
 
 
 def _row(claim: Any, kept: Any, paper: str) -> tuple[str, ...]:
-    finding = kept_finding(claim, kept.study)
+    finding = kept_finding(claim, kept)
     return (
         _where(claim, paper),
         plain(claim.statement),
         f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>',
         constant(finding) or plain(kept.effect),
         _inside(finding),
-        _run(kept.study, kept.day, kept.commit),
+        _run(kept.folder, kept.day, kept.commit),
     )
 
 
@@ -183,11 +207,11 @@ def constant(finding: dict[str, Any]) -> str:
 def answer(paper: str) -> str:
     """The decided claims of an owner by today's rules, and what is missing."""
     own = all_claims(paper)
-    decided = [(claim, kept) for claim in own if (kept := kept_verdict(claim)) and kept.current]
+    decided = [(claim, kept) for claim in own if (kept := decided_now(claim))]
     out = [counts(own)]
     if not decided:
         out.append(
-            '!!! note "No full-scale run by today\'s rules is kept yet"\n'
+            '!!! note "No run by today\'s rules is kept yet"\n'
             "    What follows is of an earlier epoch: the runs are whole, and the rules that "
             "judged them have changed since."
         )
@@ -217,20 +241,40 @@ def figures(name: str) -> str:
     """The figures that show most of a paper's or a study's question, with their captions."""
     out = []
     for study, files in SHOWN[name].items():
-        if not (EVIDENCE / study / "README.md").exists():
+        folder = folder_of(study)
+        if not (folder / "README.md").exists():
             continue
-        found = figures_of(EVIDENCE / study)
-        wanted = [file for file in files if file in found]
-        wanted += [file for file in found if file not in wanted][: len(files) - len(wanted)]
+        found = figures_of(folder)
+        own = [file for file in found if folder.name == study or _shows(file, study)]
+        wanted = [file for file in files if file in own]
+        wanted += [file for file in own if file not in wanted][: len(files) - len(wanted)]
         up = "../" if name != "dial" else ""
-        out += [_figure(study, file, *found[file], up=up) for file in wanted]
+        out += [_figure(study, folder, file, *found[file], up=up) for file in wanted]
     return "\n\n".join(out)
 
 
-def _figure(study: str, file: str, title: str, caption: str, up: str = "") -> str:
-    place = f"{up}evidence/{study}/figures/{file}"
-    about = f"*{plain(title)}.* {caption} From [the kept run of `{study}`]"
-    return f"![{title}]({place})\n\n{about}({up}evidence/{study}/README.md).\n{{ .caption }}"
+def _shows(file: str, study: str) -> bool:
+    """Whether a figure is one of a study, in a folder of several: `signal-map` is not `signal`."""
+    from separatrix.studies import STUDIES
+
+    longest = max((name for name in STUDIES if file.startswith(f"{name}-")), key=len, default="")
+    return longest == study
+
+
+def _figure(study: str, folder: Path, file: str, title: str, caption: str, up: str = "") -> str:
+    place = f"{up}evidence/{folder.name}/figures/{file}"
+    about = f"*{plain(title)}.* {caption} From [the kept run of `{study}`, {_scale(folder)}]"
+    return f"![{title}]({place})\n\n{about}({up}evidence/{folder.name}/README.md).\n{{ .caption }}"
+
+
+def _scale(folder: Path) -> str:
+    """The scale of a kept run, and whether its rules are not those of today."""
+    from separatrix.studies.registry import all_claims as registered
+
+    findings = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    claims = [claim for _, claim in registered().values()]
+    today = any(kept.folder == folder.name for kept in filter(None, map(decided_now, claims)))
+    return f"{findings[0]['scale']} scale{'' if today else ', an earlier epoch'}"
 
 
 def gallery(_: str | None = None) -> str:
@@ -244,7 +288,10 @@ def gallery(_: str | None = None) -> str:
             for file, (title, _) in figures_of(folder).items()
         ]
         if cells:
-            out += [f"## `{folder.name}`", f"[The report](evidence/{folder.name}/README.md)"]
+            out += [
+                f"## `{folder.name}`",
+                f"[The report](evidence/{folder.name}/README.md), {_scale(folder)}.",
+            ]
             out.append('<div class="gallery" markdown>\n\n' + "\n\n".join(cells) + "\n\n</div>")
     return "\n\n".join(out)
 

@@ -5,7 +5,7 @@ The sentences come from the studies, the numbers from `evidence/*/claims.json` a
 its epoch, with the id and the sentence of its time.
 
 A page asks for a part with a comment on a line of its own, such as `<!-- claims of malach -->`, and
-for one measured number of an epoch with `{{ EPOCH/STUDY: CLAIM: NAME }}`, as in
+for one measured number of an epoch or a kept run with `{{ RUN/STUDY: CLAIM: NAME }}`, as in
 `{{ 0/signal: lahoti.cnn-linear: exponent in k, CNN }}`.
 """
 
@@ -23,7 +23,7 @@ from make_reference import plain as plain
 
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "evidence"
-NOT_YET = "not yet measured at full scale"
+NOT_YET = "no kept run has measured it yet"
 UNARCHIVED = "not archived"  # kept, decided by an earlier rule, and not in the history
 MARKS = {"supported": "✓", "refuted": "✗", "undecided": "?", "not measured": "–"}
 MOST_NUMBERS = 3  # of a claim in the overview; the claim's own section has all
@@ -60,14 +60,23 @@ def caveats(folder: str) -> str:
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:
-    """Every finding at full scale that today's rules decided, by the id of its claim, with its
-    `folder`.
+    """Every finding that today's rules decided, of the largest scale that measured its claim, by
+    the id of the claim, with its `folder`.
     """
+    from separatrix.studies import SCALES
+
     findings: dict[str, list[dict[str, Any]]] = {}
     for finding in kept_findings():
-        if finding["scale"] == "full" and is_current(finding):
+        if finding["verdict"] != "not measured" and is_current(finding):
             findings.setdefault(finding["id"], []).append(finding)
-    return findings
+    largest = {
+        name: max((each["scale"] for each in own), key=SCALES.index)
+        for name, own in findings.items()
+    }
+    return {
+        name: [each for each in own if each["scale"] == largest[name]]
+        for name, own in findings.items()
+    }
 
 
 def kept_findings() -> list[dict[str, Any]]:
@@ -107,9 +116,9 @@ def verdict(finding: dict[str, Any]) -> str:
     """A verdict as a coloured word; it says if the experiment is outside the paper's conditions."""
     name = finding["verdict"]
     word = f'<span class="verdict {name}">{MARKS[name]} {name}</span>'
-    return (
-        f"{word} (outside the paper's conditions)" if finding["conditions_met"] is False else word
-    )
+    about = [f"{finding['scale']} scale"] if finding.get("scale") else []
+    about += ["outside the paper's conditions"] if finding["conditions_met"] is False else []
+    return f"{word} ({', '.join(about)})" if about else word
 
 
 def claims(paper: str) -> str:
@@ -162,7 +171,8 @@ def _provenance(study: str) -> str:
     out = []
     for folder in evidence_folders():
         findings = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        own = any(finding["study"] == study for finding in findings)
+        findings = [finding for finding in findings if finding["study"] == study]
+        own = any(finding["verdict"] != "not measured" for finding in findings)
         if own and (folder / "manifest.json").exists():
             run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
             work = (

@@ -16,31 +16,52 @@ OLDER = {
 
 
 def pack(evidence: Path) -> dict[str, Any]:
-    """The content of the package's file; where two runs decide one claim, the newer one counts."""
-    from separatrix.report.content import effect
+    """The content of the package's file.
 
-    runs = []
+    Where two runs decide one claim, or show one study, a measured verdict counts before none,
+    today's rule before another one, the larger scale before the smaller one, and the newer run
+    before the older one.
+    """
+    from separatrix.report.content import effect
+    from separatrix.studies import SCALES
+    from separatrix.studies.epochs import by_present_rule
+    from separatrix.studies.registry import all_claims
+
+    present = {name: claim for name, (_, claim) in all_claims().items()}
+    verdicts, ranks, figures = {}, {}, {}
     for folder in sorted(path.parent for path in evidence.glob("*/claims.json")):
         run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
-        runs.append((run["started"], folder, run))
-    verdicts, figures = {}, {}
-    for started, folder, run in sorted(runs, key=lambda each: each[:2]):
+        shown = headlines(folder)
         for claim in json.loads((folder / "claims.json").read_text(encoding="utf-8")):
-            verdicts[claim["id"]] = {
+            name, study, scale = claim["id"], claim["study"], claim["scale"]
+            rank = (
+                claim["verdict"] != "not measured",
+                by_present_rule(claim, present.get(name)),
+                SCALES.index(scale),
+                run["started"],
+            )
+            if study in shown and rank > ranks.get(("figure", study), ()):
+                ranks["figure", study] = rank
+                figures[study] = shown[study] | {"scale": scale}
+            if rank < ranks.get(name, ()):
+                continue
+            ranks[name] = rank
+            verdicts[name] = {
                 "statement": claim["statement"],
                 "verdict": claim["verdict"],
                 "reason": claim["reason"],
                 "effect": effect(claim["evidence"][0]) if claim["evidence"] else "",
                 "kind": claim.get("kind") or "",
                 "formula": claim.get("formula") or "",
-                "study": claim["study"],
+                "study": study,
+                "folder": folder.name,
                 "command": claim["command"],
                 "commit": run["commit"][:12],
-                "started": started,
+                "started": run["started"],
                 "device": run["device"],
+                "scale": scale,
             }
-        figures |= headlines(folder)
-    return {"version": 1, "verdicts": dict(sorted(verdicts.items())), "figures": figures}
+    return {"version": 2, "verdicts": dict(sorted(verdicts.items())), "figures": figures}
 
 
 def headlines(folder: Path) -> dict[str, dict[str, str]]:

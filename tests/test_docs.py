@@ -300,16 +300,28 @@ def test_what_is_wrong_with_a_run_stands_beside_its_verdicts(make_pages, tmp_pat
         assert make_pages.caveats(folder.name) in pages
 
 
-def test_evidence_of_another_scale_is_not_shown_as_full(make_pages, tmp_path, monkeypatch):
+def test_the_largest_scale_that_measured_a_claim_counts_and_is_named(
+    make_pages, tmp_path, monkeypatch
+):
     from separatrix.studies import STUDIES
 
     first, second = (by_its_rule(claim) for claim in STUDIES["patterns"].claims[:2])
-    about = {"verdict": "supported", "paper": "malach", "study": "patterns"}
-    findings = [first | about | {"scale": "quick"}, second | about | {"scale": "full"}]
-    (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "claims.json").write_text(json.dumps(findings))
+    about = {"paper": "malach", "study": "patterns", "conditions_met": True}
+    for folder, scale, verdicts in (
+        ("small", "laptop", ("supported", "refuted")),
+        ("large", "full", ("not measured", "supported")),
+    ):
+        findings = [
+            claim | about | {"scale": scale, "verdict": verdict}
+            for claim, verdict in zip((first, second), verdicts)
+        ]
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "claims.json").write_text(json.dumps(findings))
     monkeypatch.setattr(make_pages, "EVIDENCE", tmp_path)
-    assert set(make_pages.measured()) == {second["id"]}
+    found = make_pages.measured()
+    assert [each["folder"] for each in found[first["id"]]] == ["small"]
+    assert [each["folder"] for each in found[second["id"]]] == ["large"]
+    assert "(laptop scale)" in make_pages.verdict(found[first["id"]][0])
 
 
 def test_findings_of_earlier_rules_are_shown_under_their_epoch(make_pages, tmp_path, monkeypatch):

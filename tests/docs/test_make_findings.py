@@ -61,6 +61,7 @@ def test_figures_of_a_newer_run_take_the_place_of_those_that_are_gone(tmp_path, 
     shown += "![C](figures/c.svg)\n\nThird."
     (tmp_path / "dial" / "README.md").write_text(shown)
     (tmp_path / "dial" / "headline.json").write_text(json.dumps({"dial": {"file": "c.svg"}}))
+    (tmp_path / "dial" / "claims.json").write_text(json.dumps([{"scale": "full"}]))
     monkeypatch.setattr(make_findings, "EVIDENCE", tmp_path)
     page = make_findings.figures("dial")
     assert [file for file in "abc" if f"figures/{file}.svg" in page] == ["a", "c"]

@@ -49,10 +49,12 @@ def test_only_decided_verdicts_contradict():
             "kind",
             "formula",
             "study",
+            "folder",
             "command",
             "commit",
             "started",
             "device",
+            "scale",
         ),
         "",
     )

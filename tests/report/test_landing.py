@@ -8,11 +8,12 @@ from separatrix.report.landing import banner_of, cards_of, groups_of
 from separatrix.report.read import read_run
 
 
-def kept(verdict, statement="The CNN's risk is lower."):
-    about = dict.fromkeys(("reason", "effect", "study", "command", "commit", "device"), "")
+def kept(verdict, statement="The CNN's risk is lower.", scale="full"):
+    texts = ("reason", "effect", "study", "folder", "command", "commit", "device")
+    about = dict.fromkeys(texts, "") | {"scale": scale}
     about |= {"kind": "", "formula": "", "started": "2026-11-16T10:00:00"}
     verdicts = {"lahoti.first": KeptVerdict(statement, verdict, **about)}
-    return Kept(verdicts, {"signal-first": KeptFigure("Risk", "A caption.", "<svg/>")})
+    return Kept(verdicts, {"signal-first": KeptFigure("Risk", "A caption.", scale, "<svg/>")})
 
 
 def report_of(tmp_path, beside, **changes):
@@ -30,6 +31,17 @@ def test_a_card_has_the_counts_of_both_runs_and_flags_contradictions(tmp_path):
         assert len(card.contradictions) == flagged
         assert f"supported here; {there} at full scale" in card.sentence
         assert card.kept_figure is not None
+        assert card.kept_scales == "full scale"
+
+
+def test_a_kept_run_says_its_scale_and_shows_its_figure_beside_smaller_runs_only(tmp_path):
+    for scale, shown in (("quick", False), ("laptop", True), ("full", True)):
+        beside = kept("supported", scale=scale)
+        (card,) = cards_of(report_of(tmp_path, beside), beside)
+        place = "full scale" if scale == "full" else f"the {scale} scale"
+        assert f"supported here; supported at {place}." in card.sentence
+        assert card.kept_scales == place
+        assert (card.kept_figure is not None) == shown
 
 
 def test_the_answer_of_a_study_is_the_sentence_and_its_marked_figure_the_headline(tmp_path):
@@ -66,6 +78,6 @@ def test_the_scale_is_said_in_words(tmp_path):
     name, words = banner_of(report_of(tmp_path, kept("supported")))
     assert name == "quick"
     assert "smoke test" in words
-    assert "kept full-scale verdicts are beside" in words
-    assert "kept" not in banner_of(report_of(tmp_path, kept("supported", "Another.")))[1]
+    assert "Kept verdicts are beside" in words
+    assert "Kept" not in banner_of(report_of(tmp_path, kept("supported", "Another.")))[1]
     assert banner_of(report_of(tmp_path, kept("supported"), scale="mine")) == ("mine", "")

@@ -88,7 +88,7 @@ def print_claims(claims: list[dict[str, Any]], every: bool = False) -> None:
 
     console = terminal()
     if every:
-        table = plain_table("claim", "here", "full scale", "evidence (shown: 95 % interval)")
+        table = plain_table("claim", "here", "kept", "evidence (shown: 95 % interval)")
         table.columns[0].ratio = 1
         for column in table.columns[1:3]:
             column.no_wrap = True

@@ -50,11 +50,11 @@ class ClaimView:
     rule: str = ""
     decided: str = ""  # the level that decided it
     settle: str = ""  # what would settle a claim that is not decided
-    kept: KeptVerdict | None = None  # the kept full-scale verdict
+    kept: KeptVerdict | None = None  # the kept verdict
 
     @property
     def contradicts(self) -> bool:
-        """Whether this run and the kept full-scale run decide the claim differently."""
+        """Whether this run and the kept run decide the claim differently."""
         return contradict(self.verdict, self.kept)
 
     @property
@@ -160,7 +160,7 @@ def compose(files: RunFiles, kept: Kept | None = None) -> Report:
 
     Args:
         files: the run's files.
-        kept: full-scale verdicts to show beside the run's; None for those of this package.
+        kept: verdicts to show beside the run's; None for those of this package.
 
     Returns:
         The report's texts.

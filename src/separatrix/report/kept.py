@@ -1,4 +1,4 @@
-"""The kept full-scale verdicts, which ship with the package and stand beside those of a run.
+"""The kept verdicts, which ship with the package and stand beside those of a run.
 
 `evidence/pack.py` writes `kept.json` from the folders in `evidence/`.
 """
@@ -15,7 +15,7 @@ DECIDED = ("supported", "refuted")
 
 @dataclasses.dataclass(frozen=True)
 class KeptVerdict:
-    """What the kept full-scale run says of a claim.
+    """What the kept run says of a claim.
 
     Attributes:
         statement: the sentence that was tested.
@@ -25,10 +25,12 @@ class KeptVerdict:
         kind: the claim's kind; empty where the run is older than the kinds.
         formula: the rule of the kind as a formula.
         study: the study that decided it.
+        folder: the folder of `evidence/` with its run.
         command: the command that made the run.
         commit: the commit that it ran at.
         started: when it started.
         device: what it ran on.
+        scale: its scale.
         current: whether the rule that decided it is that of the claim beside it. A verdict by an
             earlier rule is shown and counts for nothing.
     """
@@ -40,16 +42,27 @@ class KeptVerdict:
     kind: str
     formula: str
     study: str
+    folder: str
     command: str
     commit: str
     started: str
     device: str
+    scale: str
     current: bool = True
 
     @property
     def words(self) -> str:
-        """The verdict, and whether an earlier rule decided it."""
-        return self.verdict if self.current else f"{self.verdict} by an earlier rule"
+        """The verdict, its scale, and whether an earlier rule decided it.
+
+        >>> KeptVerdict("", "supported", *[""] * 10, "laptop").words
+        'supported at the laptop scale'
+        """
+        return f"{self.verdict} {'at' if self.current else 'by an earlier rule at'} {self.place}"
+
+    @property
+    def place(self) -> str:
+        """The scale in words."""
+        return scale_in_words(self.scale)
 
     @property
     def day(self) -> str:
@@ -59,10 +72,11 @@ class KeptVerdict:
 
 @dataclasses.dataclass(frozen=True)
 class KeptFigure:
-    """The headline figure of a kept run, as the text of an SVG file."""
+    """The headline figure of a kept run, as the text of an SVG file, and the scale of the run."""
 
     title: str
     caption: str
+    scale: str
     svg: str
 
 
@@ -87,6 +101,15 @@ class Kept:
 
 
 NOTHING_KEPT = Kept({}, {})
+
+
+def scale_in_words(scale: str) -> str:
+    """A scale as a place where something was measured.
+
+    >>> scale_in_words("full"), scale_in_words("laptop")
+    ('full scale', 'the laptop scale')
+    """
+    return "full scale" if scale == "full" else f"the {scale} scale"
 
 
 @functools.cache
@@ -116,7 +139,7 @@ def contradict(verdict: str, kept: KeptVerdict | None) -> bool:
 
 
 def with_kept(claims: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Claims with the kept full-scale verdict as `kept`, None where there is none.
+    """Claims with the kept verdict as `kept`, None where there is none.
 
     >>> with_kept([{"id": "doe.new", "statement": "It grows.", "verdict": "supported"}])[0]["kept"]
     """

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from separatrix.report.content import ClaimView, FigureView, Report, StudyView, counts_of
 from separatrix.report.kept import DECIDED, Kept, KeptFigure, kept_evidence
 from separatrix.report.read import VERDICTS
-from separatrix.studies import Figure
+from separatrix.studies import SCALES, Figure
 
 # What each scale is for.
 SCALE_WORDS = {
     "quick": "a smoke test, minutes on a laptop. It decides few claims.",
     "laptop": "a first answer, up to an hour on a laptop.",
-    "full": "the scale of the kept evidence: minutes to hours on a GPU.",
+    "full": "results to quote: minutes to hours on a GPU.",
 }
-BESIDE = " The kept full-scale verdicts are beside its own."
+BESIDE = " Kept verdicts are beside its own."
 PAPER_QUESTIONS = {
     "malach": "Can gradient descent learn short patterns with a convolutional network where it "
     "cannot with a fully connected one?",
@@ -38,9 +38,10 @@ class Card:
         sentence: what this run says, in one sentence.
         figure: the headline figure of this run, if any.
         study: the study of the figure, if any.
-        kept_figure: the same figure of the kept full-scale run, if any.
+        kept_figure: the same figure of the kept run, if any.
         counts: (verdict, claims here, the same claims in the kept runs).
         kept: how many of the claims have a kept verdict by their present rule.
+        kept_scales: the scales of those verdicts, in words.
         contradictions: claims that this run and the kept runs decide differently.
         refuted: the claims that this run refutes.
     """
@@ -55,6 +56,7 @@ class Card:
     kept_figure: KeptFigure | None
     counts: tuple[tuple[str, int, int], ...]
     kept: int
+    kept_scales: str
     contradictions: tuple[ClaimView, ...]
     refuted: tuple[ClaimView, ...]
 
@@ -78,7 +80,7 @@ def cards_of(report: Report, kept: Kept | None = None) -> tuple[Card, ...]:
 
     Args:
         report: the report.
-        kept: the kept full-scale evidence; None for that of this package.
+        kept: the kept evidence; None for that of this package.
 
     Returns:
         The cards.
@@ -102,7 +104,8 @@ def _card(
         study for study in report.studies if any(claim.paper == paper for claim in study.claims)
     ]
     study, figure = headline_of(studies, shown)
-    known = [claim.kept.verdict for claim in claims if claim.kept and claim.kept.current]
+    current = [claim.kept for claim in claims if claim.kept and claim.kept.current]
+    known = [each.verdict for each in current]
     return Card(
         paper=paper,
         name=name,
@@ -114,16 +117,24 @@ def _card(
         or _sentence(None, claims),
         figure=figure,
         study=study,
-        kept_figure=kept.figures.get(study.name) if study and study.scale != "full" else None,
+        kept_figure=_larger(kept.figures.get(study.name), study.scale) if study else None,
         counts=tuple(
             (verdict, here, known.count(verdict))
             for verdict, here in counts_of(claims)
             if here or known.count(verdict) or verdict in DECIDED
         ),
         kept=len(known),
+        kept_scales=" and ".join(sorted({each.place for each in current})),
         contradictions=tuple(claim for claim in claims if claim.contradicts),
         refuted=tuple(claim for claim in claims if claim.verdict == "refuted"),
     )
+
+
+def _larger(figure: KeptFigure | None, scale: str) -> KeptFigure | None:
+    """A kept figure, if its run was larger than one of this scale."""
+    sizes = {name: size for size, name in enumerate(SCALES)}
+    larger = figure is not None and sizes.get(figure.scale, 0) > sizes.get(scale, 0)
+    return figure if larger else None
 
 
 def headline_of(
@@ -157,7 +168,7 @@ def _sentence(study: StudyView | None, claims: list[ClaimView]) -> str:
     if not claims:
         return ""
     first = min(claims, key=lambda claim: claim.verdict not in DECIDED)
-    there = f"; {first.kept.words} at full scale" if first.kept is not None else ""
+    there = f"; {first.kept.words}" if first.kept is not None else ""
     return f"“{first.statement}” — {first.verdict} here{there}."
 
 

@@ -54,7 +54,7 @@ def markdown_page(report: Report) -> str:
                     plain(claim.statement),
                     f"{MARKS[claim.verdict]} {claim.verdict}"
                     + (f" ({plain(claim.place)})" if claim.outside else "")
-                    + (f" (kept full-scale run: {claim.kept.words})" if claim.kept else ""),
+                    + (f" (kept: {claim.kept.words})" if claim.kept else ""),
                     _effects(claim),
                     f"[{plain(claim.study or 'evidence')}](#{claim.anchor})",
                 )

@@ -19,7 +19,7 @@ def summary_rows(claims: Iterable[dict[str, Any]]) -> list[dict[str, str]]:
       claims: the claims as `claims.json` has them.
 
     Returns:
-      One row per claim with the keys `id`, `statement`, `verdict`, `kept` (the kept full-scale
+      One row per claim with the keys `id`, `statement`, `verdict`, `kept` (the kept
       verdict), `effect` (with intervals) and `conditions` (inside or outside the paper's). The
       texts are plain: escape them for a console that reads markup (`rich.markup.escape`).
 
@@ -52,7 +52,7 @@ def summary_rows(claims: Iterable[dict[str, Any]]) -> list[dict[str, str]]:
 def owner_lines(claims: Iterable[dict[str, Any]]) -> list[str]:
     """One line per paper (and one for our own questions): how many claims have which verdict.
 
-    Where the package keeps full-scale verdicts on them, the line counts those too.
+    Where the package keeps verdicts on them, the line counts those too.
 
     >>> claim = {"id": "doe.a", "statement": "", "paper": "doe", "source": "Doe, A Title (2026)"}
     >>> owner_lines([claim | {"verdict": "supported"}, claim | {"verdict": "not measured"}])
@@ -64,8 +64,9 @@ def owner_lines(claims: Iterable[dict[str, Any]]) -> list[str]:
     lines = []
     for paper, own in owners.items():
         counts = _counted([claim["verdict"] for claim in own])
-        kept = [found.verdict for found in map(kept_evidence().of, own) if found and found.current]
-        there = f" (kept at full scale: {_counted(kept)})" if kept else ""
+        kept = [found for found in map(kept_evidence().of, own) if found and found.current]
+        places = " and ".join(sorted({found.place for found in kept}))
+        there = f" (kept at {places}: {_counted([each.verdict for each in kept])})" if kept else ""
         lines.append(f"{short_name(paper, source_of(own[0]))}: {counts}{there}")
     return lines
 
@@ -81,7 +82,7 @@ def _counted(verdicts: list[str]) -> str:
 def matters(claims: Iterable[dict[str, Any]], most: int = 10) -> list[tuple[str, str, str]]:
     """What a reader should see first, as a verdict, a claim's sentence, and what to know about it.
 
-    Contradictions with the kept full-scale verdicts come first, then refuted claims, then undecided
+    Contradictions with the kept verdicts come first, then refuted claims, then undecided
     ones with what would settle them; those of papers before our own.
 
     Args:
@@ -100,7 +101,7 @@ def matters(claims: Iterable[dict[str, Any]], most: int = 10) -> list[tuple[str,
         kept = kept_evidence().of(claim)
         verdict, sentence = claim["verdict"], claim["statement"]
         if kept is not None and contradict(verdict, kept):
-            first.append((verdict, sentence, f"The kept full-scale run: {kept.verdict}."))
+            first.append((verdict, sentence, f"The kept run: {kept.words}."))
         elif verdict == "refuted":
             reason = claim.get("reason") or "no reason is given"
             refuted.append((verdict, sentence, f"But: {reason}"))
