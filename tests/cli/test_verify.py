@@ -50,6 +50,16 @@ def test_side_by_side_finds_what_one_after_the_other_finds(cli, tmp_path, two_st
     assert without_command(both) == without_command(turn)
 
 
+def test_some_of_the_studies_run_into_the_same_folder(cli, tmp_path, no_report):
+    words = ("--only", "pattern-readout", "--out", "out", "--side-by-side", "2")
+    status, _, err = cli("verify", *words, *READOUT)
+    assert status == 0, err
+    assert [file.stem for file in (tmp_path / "out" / "outcomes").iterdir()] == ["pattern-readout"]
+    one_sentence(cli("verify", "--only", "pattern-readuot"), "did you mean `pattern-readout`")
+    one_sentence(cli("verify", "--only", ","), "there is no study")
+    one_sentence(cli("verify", "--only", "signal", "--from", "out"), "leave --only out")
+
+
 def test_what_cannot_run_side_by_side_is_one_sentence(cli):
     words = "leave --shard, --dry-run and --engine out"
     one_sentence(cli("verify", "--side-by-side", "2", "--dry-run"), words)

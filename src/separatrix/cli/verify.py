@@ -45,14 +45,22 @@ def verify(
             "one on other machines.",
         ),
     ] = 0,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="A,B",
+            help="Run these studies instead of all of them, into the same folder of results.",
+        ),
+    ] = "",
     *,
     options: RunOptions,
 ) -> None:
     """Run every study and print the verdict on every claim."""
-    from separatrix.studies import STUDIES
-
-    names = list(STUDIES)
+    names = studies_named(only)
     if source:
+        if only:
+            raise SeparatrixError("--from reads what is kept: leave --only out")
         verify_from(source, options)
     elif seeds:
         verify_seeds(seeds, names, studies_at_a_time(side_by_side, options), options)
@@ -60,6 +68,25 @@ def verify(
         verify_beside(names, count, options)
     else:
         run_studies(names, "verify", options)
+
+
+def studies_named(only: str) -> list[str]:
+    """The names of all studies, or of those that are asked for, in the order of all studies.
+
+    Raises:
+        UnknownNameError: there is no study of a name.
+
+    >>> studies_named("signal-map, signal")
+    ['signal', 'signal-map']
+    """
+    from separatrix.errors import UnknownNameError
+    from separatrix.studies import STUDIES
+
+    asked = [name.strip() for name in only.split(",")] if only else []
+    for name in asked:
+        if name not in STUDIES:
+            raise UnknownNameError("study", name, STUDIES)
+    return [name for name in STUDIES if name in asked or not asked]
 
 
 def studies_at_a_time(asked: int, options: RunOptions) -> int:
