@@ -4,9 +4,17 @@ import math
 
 import pytest
 
+from separatrix.errors import ParameterError
 from separatrix.inference.intervals import wilson
+from separatrix.studies.pattern_width.figures import phase_maps
 from separatrix.studies.pattern_width.settings import PatternWidthSettings
-from separatrix.studies.pattern_width.trials import WidthCell, WidthResult, gradients_of
+from separatrix.studies.pattern_width.trials import (
+    WidthCell,
+    WidthResult,
+    boundary,
+    cells_of,
+    gradients_of,
+)
 from separatrix.studies.pattern_width.verdicts import ShareDifference, findings
 
 S = PatternWidthSettings(
@@ -27,10 +35,10 @@ def subsets(n):
 def diagram(boundaries, noisy=(40, 0)):
     """Seeds leave chance with a probability that rises with width about each boundary."""
     cells = {}
-    for name, boundary in boundaries.items():
+    for name, half in boundaries.items():
         for n in S.sizes:
             for q in S.widths:
-                share = 1 / (1 + (boundary(n) / q) ** 3)
+                share = 1 / (1 + (half(n) / q) ** 3)
                 cells[WidthCell(name, n, q)] = WidthResult(0.01, round(SEEDS * share), SEEDS)
     for name, left in zip(("CNN", "FCN"), noisy):
         for gradient in gradients_of(S):
@@ -94,3 +102,21 @@ def test_newcombes_interval_lies_between_the_extremes(first, second):
     interval = ShareDifference(first, second).interval(0.95)
     a, b = wilson(*first), wilson(*second)
     assert a.low - b.high <= interval.low <= interval.estimate <= interval.high <= a.high - b.low
+
+
+def test_only_the_full_network_has_the_further_widths_and_its_boundary_may_lie_there():
+    s = S.replace(widths=(1, 16, 256), full_widths=(4096, 65536), noisy_sizes=())
+    widths = {name: {c.width for c in cells_of(s) if c.network == name} for name in ("CNN", "FCN")}
+    assert widths == {"CNN": {1, 16, 256}, "FCN": {1, 16, 256, 4096, 65536}}
+    learns = {cell: WidthResult(0.01, SEEDS * (cell.width > 2048), SEEDS) for cell in cells_of(s)}
+    assert 256 < boundary(s, learns, "FCN", 64).estimate < 4096
+    assert boundary(s, learns, "CNN", 64).censoring == "right"
+    maps = {figure.name: figure.rows for figure in phase_maps(s, learns)}
+    assert maps["phase-CNN"] == s.widths
+    assert maps["phase-FCN"] == s.every_full_width
+
+
+@pytest.mark.parametrize("wide", [(256, 4096), (16,), (4096, 1024)])
+def test_further_widths_that_do_not_go_on_from_the_common_ones_are_refused(wide):
+    with pytest.raises(ParameterError, match="full_widths"):
+        S.replace(widths=(1, 16, 256), full_widths=wide)

@@ -9,7 +9,13 @@ from separatrix.inference.intervals import wilson
 from separatrix.studies.claims import finite
 from separatrix.studies.outcome import Axis, Figure, Heatmap, Series, TableData
 from separatrix.studies.pattern_width.settings import PatternWidthSettings
-from separatrix.studies.pattern_width.trials import Results, WidthCell, boundary, gradients_of
+from separatrix.studies.pattern_width.trials import (
+    Results,
+    WidthCell,
+    boundary,
+    gradients_of,
+    widths_of,
+)
 from separatrix.studies.patterns.trials import NETWORKS
 
 
@@ -21,7 +27,8 @@ def phase_maps(s: PatternWidthSettings, results: Results) -> tuple[Heatmap, ...]
     """
     out = []
     for name in NETWORKS:
-        shares = [[results.get(WidthCell(name, n, q)) for n in s.sizes] for q in s.widths]
+        widths = widths_of(s, name)
+        shares = [[results.get(WidthCell(name, n, q)) for n in s.sizes] for q in widths]
         out.append(
             Heatmap(
                 f"phase-{name}",
@@ -30,7 +37,7 @@ def phase_maps(s: PatternWidthSettings, results: Results) -> tuple[Heatmap, ...]
                 Axis("width q"),
                 Axis("share"),
                 s.sizes,
-                s.widths,
+                widths,
                 tuple(tuple(None if r is None else r.share for r in row) for row in shares),
                 tuple(
                     tuple("" if r is None else f"{r.left}/{r.seeds}" for r in row) for row in shares

@@ -28,9 +28,9 @@ class PatternWidth(Study[PatternWidthSettings]):
     claims = CLAIMS
     scales = SCALES
     beside_trials = "exact gradients"
-    # 1.1e15 operations at 5e12 to 1e13 per second are 110 to 220 s, 126 programs of 2000 steps each
-    # 15 s, their compilation, several at once, 120 to 200 s, exact gradients 60 s.
-    full_minutes = 9
+    # 5.7e14 operations at 5e12 to 1e13 per second are 60 to 110 s if no trial stops early, beside
+    # the compilation of 114 programs, several at once, of 60 to 120 s.
+    full_minutes = 3
     full_machine = "one H200, estimated"
 
     def sweeps(self, settings: PatternWidthSettings) -> dict[str, Sweep]:

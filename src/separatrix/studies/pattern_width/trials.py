@@ -43,6 +43,15 @@ class WidthCell:
         return words if self.gradient == EXACT else f"{words}, gradient {self.gradient}"
 
 
+def widths_of(s: PatternWidthSettings, network: str) -> tuple[int, ...]:
+    """The widths of a network.
+
+    >>> widths_of(PatternWidthSettings(full_widths=(128,)), "FCN")
+    (4, 32, 128)
+    """
+    return s.every_full_width if network == "FCN" else s.widths
+
+
 def gradients_of(s: PatternWidthSettings) -> list[str]:
     """The gradients that are tried: as computed, rounded, and with each noise.
 
@@ -58,7 +67,9 @@ def cells_of(s: PatternWidthSettings) -> list[WidthCell]:
     >>> len(cells_of(PatternWidthSettings()))
     9
     """
-    plain = [WidthCell(name, n, q) for name in NETWORKS for n in s.sizes for q in s.widths]
+    plain = [
+        WidthCell(name, n, q) for name in NETWORKS for n in s.sizes for q in widths_of(s, name)
+    ]
     sliced = [
         WidthCell(name, n, s.noisy_width, gradient)
         for name in NETWORKS
@@ -182,7 +193,7 @@ def boundary(
     """
     tallies = [
         Tally(width, result.left, result.seeds)
-        for width in s.widths
+        for width in widths_of(s, network)
         if (result := results.get(WidthCell(network, bits, width))) is not None
     ]
     return estimate_threshold(tallies) if tallies else None
