@@ -169,10 +169,11 @@ def trials_of(s: LazySettings, cell: LazyCell) -> list[Trial]:
         learner = signal_learner(cell.network, cell.size, 200, SignalRecipe())
     else:
         learner = Learner(s.rate, s.steps, loss="hinge", batch=64, optimizer="adam")
+    seeds = seeds_from(s.seed, s.seeds)
     return [
-        Trial(task, network, learner, samples, seed, measure)
+        trial
         for samples in s.samples
-        for seed in seeds_from(s.seed, s.seeds)
+        for trial in Trial(task, network, learner, samples, seeds[0], measure).at_seeds(seeds)
     ]
 
 

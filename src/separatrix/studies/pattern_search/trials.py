@@ -236,9 +236,7 @@ def order_trials(s: PatternSearchSettings) -> dict[OrderCell, list[Trial]]:
         for control, count in ((False, part.count), (True, part.controls)):
             task = PatternTask(bits, window, start=(bits - window) // 2, hidden=not control)
             trial = Trial(task, CNN(window, part.filters), learner, 0, 0, measure)
-            out[OrderCell(bits, control)] = [
-                trial.replace(seed=seed) for seed in seeds_from(s.seed, count)
-            ]
+            out[OrderCell(bits, control)] = trial.at_seeds(seeds_from(s.seed, count))
     return out
 
 

@@ -114,7 +114,8 @@ def trials_of(s: PatternWidthSettings, cell: WidthCell) -> list[Trial]:
     5
     """
     seeds = [*tuning_seeds(s), *seeds_from(s.seed, s.seeds)]
-    return [trial_of(s, cell, rate, seed) for rate in s.rates for seed in seeds]
+    firsts = [trial_of(s, cell, rate, seeds[0]) for rate in s.rates]
+    return [trial for first in firsts for trial in first.at_seeds(seeds)]
 
 
 def tuning_seeds(s: PatternWidthSettings) -> list[int]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,20 @@ def trial_of(s: PatternsSettings, case: PatternCase, rate: float, seed: int) -> 
     )
 
 
+def trials_of(
+    s: PatternsSettings, case: PatternCase, rate: float, seeds: Sequence[int]
+) -> list[Trial]:
+    """The trials of a case, one per seed; a random rule is another one for every seed.
+
+    >>> case = PatternCase("random", "CNN", "adam", 16)
+    >>> [trial.task.rule_seed for trial in trials_of(PatternsSettings(), case, 0.01, range(3))]
+    [0, 1, 2]
+    """
+    if case.variant == "random":
+        return [trial_of(s, case, rate, seed) for seed in seeds]
+    return trial_of(s, case, rate, seeds[0]).at_seeds(seeds)
+
+
 def tuning_trials(
     s: PatternsSettings, cases: Iterable[PatternCase]
 ) -> dict[PatternCase, dict[float, list[Trial]]]:
@@ -186,9 +200,7 @@ def tuning_trials(
     seeds = seeds_from(s.seed, s.learning.tuning_seeds, purpose=1)
     tuned = {tuning_case(s, case) for case in cases}
     return {
-        case: {
-            rate: [trial_of(s, case, rate, seed) for seed in seeds] for rate in rates_of(s, case)
-        }
+        case: {rate: trials_of(s, case, rate, seeds) for rate in rates_of(s, case)}
         for case in sorted(tuned, key=lambda case: case.label)
     }
 
@@ -320,18 +332,15 @@ def learning_sweeps(s: PatternsSettings) -> dict[str, Sweep]:
     >>> {name: len(sweep) for name, sweep in learning_sweeps(PatternsSettings()).items()}
     {'tuning': 104, 'results': 196}
     """
-    cases = all_cases(s)
+    cases, seeds = all_cases(s), seeds_from(s.seed, s.learning.seeds)
     tuning = [
         trial
         for grid in tuning_trials(s, cases).values()
         for trials in grid.values()
         for trial in trials
     ]
-    results = [
-        trial_of(s, case, rates_of(s, case)[len(rates_of(s, case)) // 2], seed)
-        for case in cases
-        for seed in seeds_from(s.seed, s.learning.seeds)
-    ]
+    middle = {case: rates_of(s, case)[len(rates_of(s, case)) // 2] for case in cases}
+    results = [trial for case in cases for trial in trials_of(s, case, middle[case], seeds)]
     return {"tuning": Sweep(tuple(tuning)), "results": Sweep(tuple(results))}
 
 
@@ -339,15 +348,12 @@ def learn(lab: Lab, s: PatternsSettings) -> LearningResults:
     """Tune every case, then run its seeds at the chosen rate; cases that a budget cut off are
     missing or have fewer seeds.
     """
-    cases = all_cases(s)
+    cases, seeds = all_cases(s), seeds_from(s.seed, s.learning.seeds)
     grids = run_grids(lab, tuning_trials(s, cases), "patterns: tuning")
     chosen = {case: choose_rate(grid) for case, grid in grids.items()}
     rates = {case: rate for case, rate in chosen.items() if rate is not None}
     trials = {
-        case: [
-            trial_of(s, case, rates[tuning_case(s, case)], seed)
-            for seed in seeds_from(s.seed, s.learning.seeds)
-        ]
+        case: trials_of(s, case, rates[tuning_case(s, case)], seeds)
         for case in cases
         if tuning_case(s, case) in rates
     }
