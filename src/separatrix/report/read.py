@@ -316,6 +316,16 @@ def _check_series(series: Any, where: str) -> None:
 def _check_cells(plain: dict[str, Any], where: str) -> None:
     """Each grid of a map must fit the map's rows and columns."""
     _need(_need(plain, "z", dict, where), "label", str, where)
+    ends = plain.get("ends")
+    if ends is not None:
+        _check_numbers(_need(plain, "ends", list, where), "ends", where)
+        if (
+            len(ends) != 2
+            or None in ends
+            or not ends[0] < ends[1]
+            or (plain["z"].get("log") and ends[0] <= 0)
+        ):
+            raise _damaged(where, f"the `ends` of {plain['name']!r} must be two ascending numbers")
     height = len(_need(plain, "rows", list, where))
     width = len(_need(plain, "columns", list, where))
     for key, kind in (("values", None), ("texts", str), ("hatched", bool)):

@@ -193,6 +193,8 @@ class Heatmap:
         hatched: whether a cell's value is only a bound, row by row.
         caption: its caption.
         headline: whether the report's first screen shows it.
+        ends: the values of the lightest and of the darkest colour; without them, the smallest and
+            the largest of the map. Maps that are compared have the same.
     """
 
     name: str
@@ -207,6 +209,7 @@ class Heatmap:
     hatched: tuple[tuple[bool, ...], ...]
     caption: str = ""
     headline: bool = dataclasses.field(default=False, kw_only=True)
+    ends: tuple[float, float] | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def series(self) -> tuple[Series, ...]:
@@ -322,7 +325,9 @@ def figure_from(plain: dict[str, Any]) -> Figure | Heatmap:
             key: tuple(tuple(row) for row in plain[key]) for key in ("values", "texts", "hatched")
         }
         parts |= {key: tuple(plain[key]) for key in ("columns", "rows")}
+        ends = plain.get("ends")
         about = {"caption": plain["caption"], "headline": headline}
+        about |= {"ends": None if ends is None else tuple(ends)}
         return Heatmap(plain["name"], plain["title"], **about, **parts)
     if "strips" in plain:
         strips: Any = tuple(

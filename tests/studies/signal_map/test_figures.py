@@ -61,3 +61,8 @@ def test_a_map_is_drawn_in_every_format_and_damage_is_named(tmp_path):
         _read_figure(plain | {"texts": [["1"]]}, "outcomes/x.json")
     with pytest.raises(SeparatrixError, match="must hold numbers"):
         _read_figure(plain | {"values": [["1", 2.0], [1.0, 2.0]]}, "outcomes/x.json")
+    ends = _read_figure(plain | {"ends": [1, 100.0]}, "outcomes/x.json").ends
+    assert ends == (1, 100.0)
+    for damaged in ([], [1.0], [2.0, 1.0], [0.0, 9.0], [1.0, None], ["1", "9"], {"low": 1}):
+        with pytest.raises(SeparatrixError, match="ends"):
+            _read_figure(plain | {"ends": damaged}, "outcomes/x.json")

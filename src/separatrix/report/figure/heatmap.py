@@ -17,9 +17,10 @@ _MOST_TICKS = 40  # on an axis
 
 
 def shares_of(figure: Heatmap) -> np.ndarray:
-    """Each value's position between the smallest (0) and the largest (1), on the scale of the map.
+    """Each value's position between the ends of the map's colours, 0 to 1, on the scale of the map.
 
-    A cell without a value has NaN.
+    Without ends of its own, a map begins at its smallest value and ends at its largest one. A cell
+    without a value has NaN.
 
     >>> from separatrix.studies import Axis
     >>> axis, values = Axis("m*", log=True), ((1.0, 10.0, 100.0),)
@@ -27,6 +28,9 @@ def shares_of(figure: Heatmap) -> np.ndarray:
     >>> figure = Heatmap("m", "M", axis, axis, axis, (1, 2, 3), (1,), values, texts, hatched)
     >>> shares_of(figure).tolist()
     [[0.0, 0.5, 1.0]]
+    >>> from dataclasses import replace
+    >>> shares_of(replace(figure, ends=(1.0, 10_000.0))).tolist()
+    [[0.0, 0.25, 0.5]]
     """
     shape = len(figure.rows), len(figure.columns)
     raw = np.array(
@@ -37,8 +41,12 @@ def shares_of(figure: Heatmap) -> np.ndarray:
         raw = np.log(np.where(raw > 0, raw, math.nan))
     if not np.isfinite(raw).any():
         return raw
-    low, high = np.nanmin(raw), np.nanmax(raw)
-    return (raw - low) / (high - low) if high > low else np.where(np.isfinite(raw), 0.5, math.nan)
+    low, high = (np.nanmin(raw), np.nanmax(raw)) if figure.ends is None else figure.ends
+    if figure.ends is not None and figure.z.log:
+        low, high = math.log(low), math.log(high)
+    if high > low:
+        return np.clip((raw - low) / (high - low), 0.0, 1.0)
+    return np.where(np.isfinite(raw), 0.5, math.nan)
 
 
 def draw_cells(axes: Axes, figure: Heatmap, ink: str) -> None:

@@ -45,6 +45,7 @@ def phase_maps(s: PatternWidthSettings, results: Results) -> tuple[Heatmap, ...]
                 tuple(tuple(False for _ in row) for row in shares),
                 f"Parity of k = ⌈log2 n⌉ neighbouring bits; leaving chance is a risk of at most "
                 f"{s.left:g}; Adam, {s.batch} fresh rows a step, the rate chosen on other seeds.",
+                ends=(0.0, 1.0),
             )
         )
     return tuple(out)

@@ -258,6 +258,7 @@ def _efficiency_map(
         "The floor's samples over those that tuned descent needs. The floor is about the mean "
         "alignment and m* about half of the trials, so cells of few samples can exceed 1 a little. "
         "Hatched: only a bound is known.",
+        ends=(0.0, 1.0),
     )
 
 
