@@ -1,6 +1,8 @@
 """What all tests share."""
 
+import os
 import signal
+import tempfile
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +18,10 @@ from separatrix.engine import Programs
 # inherit that; some tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests see no data sets of the user's, so that they find the same with and without MNIST.
+_NO_DATA = tempfile.TemporaryDirectory(prefix="separatrix-tests-")
+os.environ["SEPARATRIX_DATA"] = _NO_DATA.name
 
 # Most of the tests' time is XLA compiling small programs that run for a millisecond: compile them
 # without optimising.
