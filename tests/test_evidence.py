@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from separatrix.report.content import effect
+from separatrix.report.kept_files import rebuild
 from separatrix.report.markdown import plain
 from separatrix.report.read import VERDICTS, read_claims
 from separatrix.studies import STUDIES
 from separatrix.studies.epochs import by_present_rule, earlier_findings
+from separatrix.studies.kept_rows import kept_runs
 from separatrix.studies.replication import read_seeds
 
 EVIDENCE = Path(__file__).parents[1] / "evidence"
 FOLDERS = sorted(path.parent for path in EVIDENCE.glob("*/claims.json"))
+WITH_ROWS = [folder for folder in FOLDERS if kept_runs(folder)]
+# Studies whose conclusions take seconds; `separatrix verify --from evidence` does them all.
+RECOMPUTED = ("signal-first", "equivariance", "pattern-readout", "digits")
 HISTORY = sorted((EVIDENCE / "history").glob("*/*.json"))
 
 
@@ -73,6 +78,15 @@ def test_a_kept_report_says_what_its_claims_say(folder):
         assert f"{claim['verdict']}** `{claim['id']}`" in section
         for each in claim["evidence"]:
             assert plain(effect(each)) in section, f"{claim['id']}: {each['name']}"
+
+
+@pytest.mark.parametrize("folder", WITH_ROWS, ids=lambda folder: folder.name)
+def test_kept_rows_give_the_kept_verdicts_tables_and_figures(folder):
+    rebuilt = rebuild(folder, RECOMPUTED)
+    assert not rebuilt.verdicts.missing
+    assert not rebuilt.verdicts.changed
+    assert not rebuilt.different
+    assert rebuilt.same > 4
 
 
 def test_every_epoch_says_what_changed_after_it():

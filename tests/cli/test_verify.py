@@ -57,7 +57,7 @@ def test_some_of_the_studies_run_into_the_same_folder(cli, tmp_path, no_report):
     assert [file.stem for file in (tmp_path / "out" / "outcomes").iterdir()] == ["pattern-readout"]
     one_sentence(cli("verify", "--only", "pattern-readuot"), "did you mean `pattern-readout`")
     one_sentence(cli("verify", "--only", ","), "there is no study")
-    one_sentence(cli("verify", "--only", "signal", "--from", "out"), "leave --only out")
+    one_sentence(cli("verify", "--only", "signal", "--from", "out"), "no rows of signal")
 
 
 def test_what_cannot_run_side_by_side_is_one_sentence(cli):

@@ -200,6 +200,10 @@ def test_kept_tables_and_figures_come_out_the_same_byte_for_byte(replicated, tmp
     rebuilt = rebuild(tmp_path / "evidence")
     assert rebuilt.different == ()
     assert rebuilt.same == len(files_of(kept)) > 4
+    some = rebuild(tmp_path / "evidence", ["signal-first"])
+    assert (some.same, some.different) == (rebuilt.same - 1, ())  # not the list of all headlines
+    with pytest.raises(SeparatrixError, match=r"keeps no rows of stability or signal$"):
+        rebuild(tmp_path / "evidence", ["stability", "signal"])
     table = kept / "tables" / "signal-first-networks.csv"
     table.write_text(table.read_text().replace("CNN", "RNN"))
     (kept / "figures" / "signal-first-risk.svg").unlink()

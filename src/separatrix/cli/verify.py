@@ -50,7 +50,8 @@ def verify(
         typer.Option(
             "--only",
             metavar="A,B",
-            help="Run these studies instead of all of them, into the same folder of results.",
+            help="Run these studies instead of all of them, into the same folder of results; with "
+            "--from, recompute these.",
         ),
     ] = "",
     *,
@@ -59,9 +60,7 @@ def verify(
     """Run every study and print the verdict on every claim."""
     names = studies_named(only)
     if source:
-        if only:
-            raise SeparatrixError("--from reads what is kept: leave --only out")
-        verify_from(source, options)
+        verify_from(source, names if only else None, options)
     elif seeds:
         verify_seeds(seeds, names, studies_at_a_time(side_by_side, options), options)
     elif (count := studies_at_a_time(side_by_side, options)) > 1:
@@ -109,13 +108,13 @@ def studies_at_a_time(asked: int, options: RunOptions) -> int:
     return 1 if one_by_one else asked or default_count()
 
 
-def verify_from(source: str, options: RunOptions) -> None:
+def verify_from(source: str, only: list[str] | None, options: RunOptions) -> None:
     """Print the verdicts that kept rows give, and what is missing or differs."""
     from separatrix.cli.output import print_claims, print_json, terminal
     from separatrix.report import with_kept
     from separatrix.report.kept_files import rebuild
 
-    rebuilt = rebuild(Path(source))
+    rebuilt = rebuild(Path(source), only)
     verdicts = rebuilt.verdicts
     if options.json:
         print_json(with_kept(verdicts.claims))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from separatrix.files import is_regular, read_regular
@@ -26,20 +27,21 @@ class Rebuilt:
     different: tuple[str, ...]
 
 
-def rebuild(folder: Path) -> Rebuilt:
+def rebuild(folder: Path, only: Collection[str] | None = None) -> Rebuilt:
     """Recompute verdicts, tables and figures from the rows that a folder keeps.
 
     Tables and figures are compared in every folder that `separatrix report --evidence` wrote.
 
     Args:
         folder: a folder of evidence, a results folder, or one that holds some.
+        only: the studies to recompute; None takes all of them.
 
     Raises:
         SeparatrixError: the folder keeps no rows, or is damaged.
     """
     with tempfile.TemporaryDirectory() as scratch:
         results, evidence = Path(scratch) / "results", Path(scratch) / "evidence"
-        verdicts = recompute(folder, results)
+        verdicts = recompute(folder, results, only)
         same, different = 0, list[str]()
         for made in sorted(file.parent for file in results.rglob("claims.json")):
             place = made.relative_to(results)
@@ -48,7 +50,9 @@ def rebuild(folder: Path) -> Rebuilt:
                 continue
             write_evidence(made, evidence / place)
             again = files_of(evidence / place)
-            for name in sorted({*kept, *again}):
+            # With some of the studies, the files of the others are not made.
+            names = {*kept, *again} if only is None else again.keys() - {"headline.json"}
+            for name in sorted(names):
                 if kept.get(name) == again.get(name):
                     same += 1
                 else:

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +158,16 @@ class Recomputed:
     missing: dict[str, str]
 
 
-def recompute(folder: Path, target: Path | None = None) -> Recomputed:
+def recompute(
+    folder: Path, target: Path | None = None, only: Collection[str] | None = None
+) -> Recomputed:
     """Recompute every verdict from the rows that a folder keeps, without training anything.
 
     Args:
         folder: a results folder, or one that holds some (such as `evidence`).
         target: where to write claims.json, the manifest and the outcomes of every run, in folders
             named as those of the kept ones; None writes nothing.
+        only: the studies to recompute; None takes all of them.
 
     Returns:
         The verdicts. Claims of a study whose rows are incomplete are `not measured`.
@@ -183,6 +186,11 @@ def recompute(folder: Path, target: Path | None = None) -> Recomputed:
     by_run: dict[Path, tuple[int, list[dict[str, Any]]]] = {}
     for place in places:
         run = KeptRun.read(place)
+        if only is not None:
+            own = [claim for claim in run.claims if claim["study"] in only]
+            run = dataclasses.replace(run, claims=own)
+            if not own:
+                continue
         for claim in run.claims:
             before.setdefault(claim["id"], set()).add(claim["verdict"])
         written = None if target is None else target / place.relative_to(folder)
@@ -193,6 +201,8 @@ def recompute(folder: Path, target: Path | None = None) -> Recomputed:
             by_study.setdefault(name, {})[run.seed] = own
             claims += own
         by_run[place] = run.seed, claims
+    if not by_run and only:
+        raise SeparatrixError(f"{folder} keeps no rows of {' or '.join(only)}")
     if target is not None:
         _write_pools(folder, target, by_run)
     claims = [claim for seeds in by_study.values() for claim in pool_claims(seeds)]

@@ -282,7 +282,8 @@ def judge_decides(s: StabilitySettings, rows: Rows) -> Finding:
                 more.log_gap - less.log_gap, math.hypot(less.error, more.error), less.freedom
             )
     evidence = {"in m": steps or None, "in d": _grouped(cells, "d") or None}
-    words = f"{saturated} steps in m start where the network interpolates and are left out"
+    steps_in_m = "step in m starts" if saturated == 1 else "steps in m start"
+    words = f"left out, as the network interpolates: {saturated} {steps_in_m} there"
     words = "; ".join(filter(None, (words if saturated else "", _left_out(s, rows))))
     return judge(DECIDES, evidence, reason=words)
 
