@@ -8,7 +8,13 @@ from separatrix.studies.claims import Finding
 from separatrix.studies.outcome import Axis, Figure, Series, TableData
 from separatrix.studies.search import SearchResult
 from separatrix.studies.signal.settings import NETWORKS
-from separatrix.studies.signal_open.settings import STARTS, VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.settings import (
+    COUNTED,
+    STARTS,
+    VARIANTS,
+    OpenCell,
+    OpenSettings,
+)
 from separatrix.studies.signal_open.trials import Choices, Floors, target_of
 from separatrix.studies.signal_open.verdicts import (
     OPEN,
@@ -29,12 +35,15 @@ BOUNDS = (
 
 
 def variant_figures(s: OpenSettings, searches: dict[OpenCell, SearchResult]) -> list[Figure]:
-    """For every number of patches, the thresholds of the three networks on each variant."""
-    out = []
-    for k in sorted({cell.patches for cell in searches if cell.network in NETWORKS}):
+    """For every number of patches, the thresholds of the three networks on each variant of one
+    dimension and noise.
+    """
+    out, names = [], [name for name in VARIANTS if name not in COUNTED]
+    sizes = {c.patches for c in searches if c.network in NETWORKS and c.variant in names}
+    for k in sorted(sizes):
         series: list[Series] = []
         for network in NETWORKS:
-            cells = [(name, searches.get(OpenCell(name, network, k))) for name in VARIANTS]
+            cells = [(name, searches.get(OpenCell(name, network, k))) for name in names]
             series += Series.bounded(
                 network, [(name, search.threshold) for name, search in cells if search is not None]
             )
@@ -155,7 +164,7 @@ def open_table(
                 cell.variant,
                 cell.network,
                 cell.patches,
-                s.dimension,
+                s.dimension_of(cell.variant),
                 "not trained" if cell in failed else str(search.threshold),
                 search.threshold.trials,
                 f"x{tuned[cell.variant, cell.network].option:g}",

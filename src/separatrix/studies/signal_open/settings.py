@@ -27,7 +27,8 @@ VARIANTS = {
         "the noise variance runs from 0.1σ² in the first patch to 1.9σ² in the last",
         {"unevenness": 0.9},
     ),
-    "several": Variant("two patches carry the signal at once", {"signals": 2}),
+    "one": Variant("one patch carries the signal, in patches of more dimensions"),
+    "two": Variant("two patches carry the signal at once", {"signals": 2}),
     "three": Variant("three patches carry the signal at once", {"signals": 3}),
     "dependent": Variant(
         "half of the noise variance is common to all patches", {"dependence": 0.5}
@@ -50,6 +51,8 @@ VARIANTS = {
 }
 # Noise that the paper leaves open: does its variance say how many samples are needed?
 NOISY = ("uneven", "laplace", "uniform", "sign")
+# With the number of signals tasks become easy: these three have settings of their own.
+COUNTED = ("one", "two", "three")
 # Learnt by the paper's own networks
 SIGNED = tuple(name for name in VARIANTS if name not in ("product", "depth-two"))
 
@@ -76,6 +79,19 @@ class ProductSettings(Settings, of="signal-open.product"):
     largest: int = 2048
 
 
+class CountSettings(Settings, of="signal-open.counted"):
+    """The variants with one, two and three signals, for CNN and LCN.
+
+    The noise is 1/√k, the largest inside the paper's condition, and a trial must come within
+    `margin` of the floor. With three signals, the CNN needs about a tenth of `dimension` samples:
+    in small patches it would need fewer than can be counted.
+    """
+
+    patches: tuple[int, ...] = setting(default=(6, 8), low=MOST_SIGNALS)
+    dimension: int = setting(default=96, low=1)
+    margin: float = setting(default=0.02, low=0, open_low=True)
+
+
 class RateTuning(Settings, of="signal-open.tune"):
     """The factors on learning rates, the sizes over the rough threshold, and the seeds."""
 
@@ -87,6 +103,9 @@ class RateTuning(Settings, of="signal-open.tune"):
 class OpenSettings(Settings, of="signal-open"):
     """The variants, their cells, the target, the searches and the tuning.
 
+    `dimension`, `noise`, `margin` and `patches` are those of all variants but the `counted` ones,
+    which have other numbers of signals, and, for its margin and patches, the `product`.
+
     CNN and LCN are measured at `patches`, the FCN at `full_patches`; the algorithms on the FCN at
     `start_patches`, beside the CNN and the FCN from a random start. `least` are the sizes at which
     searches of CNN, LCN and FCN end below: a threshold under it is left-censored.
@@ -96,7 +115,7 @@ class OpenSettings(Settings, of="signal-open"):
     """
 
     variants: tuple[str, ...] = setting(
-        default=("uneven", "dependent", "laplace", "fixed", "dimensions"),
+        default=("uneven", "dependent", "laplace"),
         among=(name for name in VARIANTS if name != "plain"),
     )
     patches: tuple[int, ...] = setting(default=(6, 8), low=MOST_SIGNALS)
@@ -109,6 +128,7 @@ class OpenSettings(Settings, of="signal-open"):
     margin: float = setting(default=0.05, low=0, open_low=True)
     steps: int = 150
     product: ProductSettings = ProductSettings()
+    counted: CountSettings = CountSettings()
     test: int = 1024
     least: tuple[int, ...] = (2, 9, 129)
     largest: int = 4096
@@ -130,6 +150,8 @@ class OpenSettings(Settings, of="signal-open"):
             return sorted(set(self.start_patches)) if variant == "plain" else []
         if variant == "product":
             return [self.product.patches]
+        if variant in COUNTED:
+            return [] if network == "FCN" else sorted(set(self.counted.patches))
         own = set(self.full_patches if network == "FCN" else self.patches)
         if variant == "plain" and self.starts and network != "LCN":
             own |= set(self.start_patches)
@@ -148,6 +170,28 @@ class OpenSettings(Settings, of="signal-open"):
             for k in self.cells(variant, network)
         ]
 
+    def dimension_of(self, variant: str) -> int:
+        """The dimension of a variant's patches.
+
+        >>> OpenSettings().dimension_of("laplace"), OpenSettings().dimension_of("two")
+        (6, 96)
+        """
+        return self.counted.dimension if variant in COUNTED else self.dimension
+
+    def noise_of(self, variant: str, patches: int) -> float:
+        """The noise of a variant.
+
+        >>> OpenSettings().noise_of("laplace", 16), OpenSettings().noise_of("two", 16)
+        (0.3, 0.25)
+        """
+        return 1 / math.sqrt(patches) if variant in COUNTED else self.noise
+
+    def margin_of(self, variant: str) -> float:
+        """How far above the floor a trial's risk may be."""
+        if variant == "product":
+            return self.product.margin
+        return self.counted.margin if variant in COUNTED else self.margin
+
     def outside(self, patches: list[int]) -> str:
         """In words, at which of these cells the noise exceeds the paper's assumption.
 
@@ -161,8 +205,7 @@ class OpenSettings(Settings, of="signal-open"):
 LARGER = {
     "variants": (
         "uneven",
-        "several",
-        "three",
+        *COUNTED,
         "product",
         "dependent",
         "laplace",
@@ -180,8 +223,9 @@ SCALES = at_scales(
     laptop=LARGER
     | {
         "patches": (6, 8, 10),
-        "full_patches": (6, 8, 10),
+        "full_patches": (6, 8),
         "start_patches": (6, 8, 10),
+        "dimension": 24,  # at 6 the CNN needs two samples, and at a fixed place the LCN as well
         "steps": 150,
         "product": {"largest": 4096},
         "test": 2048,
@@ -194,9 +238,10 @@ SCALES = at_scales(
     full=LARGER
     | {
         "patches": (10, 14, 20),
-        "full_patches": (10, 14, 20),
+        "full_patches": (10, 14),
         "start_patches": (10, 14, 20),
-        "dimension": 12,
+        "dimension": 24,
+        "counted": {"patches": (8, 16), "dimension": 192},
         "steps": 200,
         "product": {"largest": 16384},
         "test": 4096,

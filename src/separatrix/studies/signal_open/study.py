@@ -104,7 +104,8 @@ def open_notes(
         "`signal`."
     )
     texts = {
-        "target": f"A trial succeeds when its risk is at most a floor plus {s.margin:g}. The "
+        "target": f"A trial succeeds when its risk is at most a floor plus {s.margin:g} "
+        f"({s.counted.margin:g} where the number of signals varies). The "
         f"floor is the risk of the network with one hidden layer, bias b = {s.bias:g}, "
         "that knows the signal: in closed form for the plain task, on 100,000 fixed "
         f"rows for a variant (the table has its standard error). {s.steps} steps.",

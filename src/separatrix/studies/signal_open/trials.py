@@ -153,7 +153,7 @@ class VariantTask(Task):
 def variant_task(variant: str, patches: int, dimension: int, noise: float) -> VariantTask:
     """The task of a variant.
 
-    >>> variant_task("several", 5, 6, 0.3).signals
+    >>> variant_task("two", 5, 6, 0.3).signals
     2
     """
     return VariantTask(patches, dimension, noise, **VARIANTS[variant].changes)
@@ -274,7 +274,8 @@ def open_trial(s: OpenSettings, cell: OpenCell, rate: float, samples: int, seed:
         learner = _sparse(
             learner, rate * sparsity_level(cell.patches, s.dimension, s.noise, samples)
         )
-    task = _task(cell.variant, cell.patches, s.dimension, s.noise)
+    noise = s.noise_of(cell.variant, cell.patches)
+    task = _task(cell.variant, cell.patches, s.dimension_of(cell.variant), noise)
     return Trial(task, network, learner, samples, seed, _measure(s.test))
 
 
@@ -296,18 +297,19 @@ def floor_of(lab: Lab, s: OpenSettings, variant: str, patches: int) -> Floor:
     It is the risk of Σ φ_b(<w*, x_i>), the network that knows the signal; for the product, which
     that network cannot express, the Bayes rule's.
     """
+    noise = s.noise_of(variant, patches)
     parameters = {
         "variant": variant,
         "patches": patches,
-        "dimension": s.dimension,
-        "noise": s.noise,
+        "dimension": s.dimension_of(variant),
+        "noise": noise,
         "bias": s.bias,
         "rows": FLOOR_ROWS,
     }
     risks = lab.remember("variant-floor", parameters, lambda: simulate_floor(**parameters))
     rule = "the Bayes rule" if variant == "product" else "the network that knows the signal"
-    if variant in ("plain", "depth-two", "dimensions"):
-        return Floor(true_signal_risk(patches, s.noise, s.bias), 0.0, risks["linear"], rule)
+    if variant in ("plain", "one", "depth-two", "dimensions"):
+        return Floor(true_signal_risk(patches, noise, s.bias), 0.0, risks["linear"], rule)
     return Floor(risks["risk"], risks["error"], risks["linear"], rule)
 
 
@@ -401,7 +403,7 @@ def target_of(s: OpenSettings, floor: Floor, variant: str) -> float:
     >>> round(target_of(OpenSettings(), Floor(0.04, 0.0, 0.1, ""), "uneven"), 2)
     0.09
     """
-    return floor.risk + (s.product.margin if variant == "product" else s.margin)
+    return floor.risk + s.margin_of(variant)
 
 
 def open_plan(s: OpenSettings, cell: OpenCell) -> SearchPlan:
@@ -413,13 +415,15 @@ def open_plan(s: OpenSettings, cell: OpenCell) -> SearchPlan:
     >>> open_plan(OpenSettings(), OpenCell("product", "CNN", 8)).start
     2048.0
     """
-    k, d, local = cell.patches, s.dimension, cell.variant == "product" and cell.network != "FCN"
+    k, d = cell.patches, s.dimension_of(cell.variant)
+    local = cell.variant == "product" and cell.network != "FCN"
     largest = s.product.largest if cell.variant == "product" else s.largest
     scale = {"CNN": 1.0 * (k + d), "LCN": 0.8 * k * (k + d)}.get(cell.network, 6.0 * k * k * d)
     least = (
         2 if local else s.least[NETWORKS.index(cell.network) if cell.network in NETWORKS else -1]
     )
-    start = largest if local else min(max(s.noise**2 * scale * 4, 4.0, least), largest)
+    noise = s.noise_of(cell.variant, k)
+    start = largest if local else min(max(noise**2 * scale * 4, 4.0, least), largest)
     return SearchPlan(
         minimum=least, maximum=largest, width=s.width, max_trials=s.trials, start=float(start)
     )

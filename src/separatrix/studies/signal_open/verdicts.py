@@ -14,7 +14,13 @@ from separatrix.inference.estimates import QuotientOf, ThresholdOver, ThresholdR
 from separatrix.studies.claims import Claim, Evidence, Finding, judge
 from separatrix.studies.kinds import Comparison, Equivalence, Existence, Trend
 from separatrix.studies.search import SearchResult
-from separatrix.studies.signal_open.settings import NOISY, VARIANTS, OpenCell, OpenSettings
+from separatrix.studies.signal_open.settings import (
+    COUNTED,
+    NOISY,
+    VARIANTS,
+    OpenCell,
+    OpenSettings,
+)
 from separatrix.studies.signal_open.trials import Floors, target_of
 from separatrix.theory.signal import bounds_for, floor_samples
 
@@ -29,7 +35,6 @@ BOUND_CONDITIONS = (
 PAIRS = (("CNN", "LCN"), ("LCN", "FCN"))
 NO_ADVANTAGE = 1.25  # a smaller ratio of samples counts as no advantage
 SAME_SAMPLES = 0.25  # ratios within this margin count as the same number of samples
-SIGNALS = ("plain", "several", "three")  # variants with 1, 2 and 3 signals
 SUMMARY = "summary of arXiv 2403.15707"
 
 SEVERAL = Claim(
@@ -218,11 +223,11 @@ def judge_several(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Find
     >>> judge_several(OpenSettings(), {}, []).verdict
     'not measured'
     """
-    saved = [ratios(known, variant, "LCN", "CNN") for variant in SIGNALS]
-    sizes = {k: None for k in saved[0] if all(k in each for each in saved)}
+    saved = [ratios(known, variant, "LCN", "CNN") for variant in COUNTED]
+    sizes = [k for k in saved[0] if all(k in each for each in saved)]
     steps = {
         f"{count} to {count + 1} signals, k = {k}": QuotientOf(after[k], before[k])
-        for k in _inside(s, sizes)
+        for k in sizes
         for count, (before, after) in enumerate(itertools.pairwise(saved), start=1)
     }
     also = [
@@ -231,8 +236,8 @@ def judge_several(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Find
         for k, gap in each.items()
         if steps
     ]
-    why = "; ".join({_why(failed, variant, ("CNN", "LCN")) for variant in SIGNALS[1:]})
-    return judge(SEVERAL, steps, s.outside(_inside(s, sizes)), "" if steps else why, also)
+    why = "; ".join({_why(failed, variant, ("CNN", "LCN")) for variant in COUNTED})
+    return judge(SEVERAL, steps, reason="" if steps else why, also=also)
 
 
 def judge_interaction(s: OpenSettings, known: Known, failed: list[OpenCell]) -> Finding:
