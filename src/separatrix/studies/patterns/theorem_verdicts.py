@@ -2,6 +2,7 @@
 of Lemma 6 belong to the study `pattern-readout`.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -320,7 +321,7 @@ def exponent_changes(families: Families) -> dict[str, Estimate | None]:
     """
     out: dict[str, Estimate | None] = {}
     for family, rows in _by_parity(families):
-        for b, c in zip(rows[1:], rows[2:]):
+        for b, c in itertools.pairwise(rows[1:]):
             a = rows[0]
             first, second = math.log(b["bits"] / a["bits"]), math.log(c["bits"] / a["bits"])
             logs = [math.log(row["full"]["mean"]) for row in (a, b, c)]
