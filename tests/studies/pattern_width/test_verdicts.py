@@ -83,6 +83,11 @@ def test_a_boundary_that_grows_faster_than_the_bound_is_the_contrary(network):
     assert verdicts(diagram(shallow))[f"{network.lower()}-polynomial"].verdict == "supported"
 
 
+def test_a_network_that_learns_at_every_width_is_within_its_bound():
+    found = verdicts(diagram(POLYNOMIAL | {"LCN": lambda n: 1e-3, "FCN": lambda n: n}))
+    assert found["lcn-polynomial"].verdict == "supported"
+
+
 def test_equal_shares_leave_the_noise_undecided_and_opposite_ones_refute_it():
     same = POLYNOMIAL | {"FCN": lambda n: n}
     assert verdicts(diagram(same, noisy=(20, 20)))["noise"].verdict == "undecided"

@@ -29,6 +29,8 @@ def _subsets(design: Design) -> np.ndarray:
     return np.exp(log_binomial(n - 1, k - 1)) / n
 
 
+_NORMAL_95 = 1.96  # standard errors on each side of a 95 % interval
+_LEAST_ERROR = 0.05  # of a logarithm of a width
 SUBSETS = Law("subsets", "C(n-1, k-1)/n", _subsets)
 CUBIC = Law("cubic", "n³ ln² n", lambda design: design["n"] ** 3 * np.log(design["n"]) ** 2)
 
@@ -118,12 +120,24 @@ def findings(s: PatternWidthSettings, results: Results) -> tuple[Finding, ...]:
 
 
 def boundary_cells(s: PatternWidthSettings, results: Results, network: str) -> list[Cell]:
-    """The thresholds of a network as observations; those beyond the widths that were tried are
+    """The thresholds of a network as observations; those above the widths that were tried are
     censored.
+
+    A network has at least one unit, so a threshold below the smallest width q that was tried lies
+    between 1 and q: it is an observation in the middle of that range, on the scale of logarithms,
+    with an error that makes the range a 95 % interval. Where a single unit suffices, it is 1.
     """
     found = ((n, boundary(s, results, network, n)) for n in s.sizes)
     cells = [cell_of({"n": float(n)}, each) for n, each in found if each is not None]
-    return [cell for cell in cells if cell is not None]
+    return [_within_range(cell) for cell in cells if cell is not None]
+
+
+def _within_range(cell: Cell) -> Cell:
+    if cell.censoring != "left":
+        return cell
+    half = max(cell.value, 0.0) / 2
+    error = max(half / _NORMAL_95, _LEAST_ERROR)
+    return dataclasses.replace(cell, value=half, error=error, censoring="none")
 
 
 def _ahead(s: PatternWidthSettings, results: Results) -> dict[str, Estimate | None]:

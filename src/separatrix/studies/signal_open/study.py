@@ -143,9 +143,11 @@ def open_notes(
         "the CNN begins with norm 0.7 (the CNN's own 0.05, 0.2 and 1 were tried too and saved no "
         f"samples either), and the share {SPARSITY:g} of the ℓ1 penalty (at k = d = 10, from four "
         "shares). The quick scale's steps (80 and 150) and the FCN's rate under common noise (0.03 "
-        "to 3 times its base rate) were tried on seed 41. The kinds and margins of its claims were "
-        "fixed on 2026-11-18, after full runs with earlier rules (evidence/history). Another "
-        "--seed gives data that none of these has seen."
+        "to 3 times its base rate) were tried on seed 41. That the number of signals varies in "
+        "large patches, and the dimensions of the laptop and the full scale, were settled after "
+        "seed 301, on which the CNN needed too few samples to count; seed 300 was looked at then. "
+        "The kinds and margins of its claims were fixed on 2026-11-18, after full runs with "
+        "earlier rules (evidence/history). Another --seed gives data that none of these has seen."
     )
     notes = [Note(code, "info", text) for code, text in texts.items()]
     failed = c.untrained(searches, floors)
