@@ -239,7 +239,7 @@ SCALES = at_scales(
     | {
         "patches": (10, 14, 20),
         "full_patches": (10, 14),
-        "start_patches": (10, 14, 20),
+        "start_patches": (8, 10, 14),  # at 20 an FCN of 24 dimensions takes as much as all the rest
         "dimension": 24,
         "counted": {"patches": (8, 16), "dimension": 192},
         "steps": 200,
