@@ -1,9 +1,12 @@
 """A whole diagnosis, short: what it says, and that it says it again."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from separatrix.diagnosis import VERDICTS, Settings, diagnose
+from separatrix.diagnosis.verdict import judge
 from separatrix.errors import SeparatrixError
 
 from .conftest import SHORT, bumps, short_diagnosis
@@ -33,6 +36,19 @@ def test_without_time_it_cannot_tell():
     assert told.verdict == "cannot tell"
     assert "missing-models" in {note.code for note in told.notes}
     assert "--budget" in told.action
+
+
+def test_few_of_many_labels_are_not_the_last_word(monkeypatch):
+    def neither(bench):
+        return dataclasses.replace(judge(bench), verdict="neither pays", locality="does not pay")
+
+    monkeypatch.setattr("separatrix.diagnosis.api.judge", neither)
+    monkeypatch.setattr("separatrix.diagnosis.verdict.RESERVE", 0.5)
+    x, y = bumps()
+    told = diagnose(x, y, kind="signal", **SHORT)
+    assert told.verdict == "cannot tell"
+    assert "more labels may change that" in told.headline
+    assert "--budget 8m compares 6400 labels" in told.action
 
 
 def test_settings_are_checked():

@@ -5,7 +5,7 @@ import pytest
 
 from separatrix.diagnosis.rounds import BLIND, Answer, Bench, arm_name
 from separatrix.diagnosis.settings import Settings
-from separatrix.diagnosis.verdict import UNSETTLED, beaten_by, judge
+from separatrix.diagnosis.verdict import UNSETTLED, beaten_by, held_back, judge
 
 TWISTED = arm_name("shared", "twisted")
 
@@ -18,6 +18,7 @@ class MadeUp(Bench):
         self.settings = Settings(splits=splits)
         self.sizes = type("Sizes", (), {"labels": (400, 1600)})()
         self.constant, self.answers = 0.5, {}
+        self.reserve, self.balanced, self.metric = 2.0, False, "accuracy"
         rows = np.arange(splits * 1000).reshape(splits, 1000)
         arrays = type("SplitRows", (), {"test": rows, "learn": rows})()
         self.arrays = type("ArrayData", (), {"rows": arrays})()
@@ -63,3 +64,21 @@ def test_what_is_not_sure_is_left_open():
 def test_a_simple_model_that_beats_every_network():
     assert beaten_by(MadeUp(scores(linear=0.97))) == "linear"
     assert beaten_by(MadeUp(scores())) == ""
+
+
+def test_neither_pays_is_held_back_where_the_data_do_not_bear_it():
+    bench = MadeUp(scores(linear=0.95))
+    sure = judge(bench)
+    assert held_back(bench, sure) == sure
+    bench.reserve = 40.0
+    held = held_back(bench, sure)
+    assert (held.verdict, held.locality, held.held) == ("cannot tell", "cannot tell", True)
+    # The longest budget compares as many labels as are ever compared.
+    bench.settings = Settings(budget=60.0 * 8**3)
+    assert held_back(bench, sure) == sure
+    bench.balanced = True  # accuracy on skewed classes
+    skewed = held_back(bench, sure)
+    assert (skewed.verdict, skewed.held) == ("cannot tell", False)
+    pays = judge(MadeUp(scores()))
+    bench.reserve = 40.0
+    assert held_back(bench, pays) == pays

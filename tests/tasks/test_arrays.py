@@ -66,6 +66,23 @@ def test_a_trial_reports_the_moment_that_its_check_rows_choose():
         assert len(row["outcomes.check"]) == 20
 
 
+def test_the_moment_before_training_can_be_left_out():
+    rows = array_data().rows
+    y = rows.y.copy()
+    y[rows.check[0]] *= -1  # what is learnt is wrong on the check rows
+    data = ArrayData(rows._replace(y=y))
+    task = ArrayTask(data.name, (6, 1), labels=50)
+    learner = Learner(Cosine(0.05), 16, oracle="online", batch=8, optimizer="adam")
+    whole = Measure(test=20, times=4, check_rows=20)
+    trial = Trial(task, FCN(4), learner, 0, 0, whole)
+    trained = trial.replace(measure=whole.replace(start_counts=False))
+    first, second = Lab().run(Sweep((trial, trained))).arrow.to_pylist()
+    assert np.argmin(first["trace.check"]) == 0
+    assert first["check"] == first["trace.check"][0]
+    assert second["trace.check"] == first["trace.check"]
+    assert second["check"] == min(second["trace.check"][1:])
+
+
 def test_arrays_that_are_gone_are_refused():
     with pytest.raises(SeparatrixError, match="no arrays 'nowhere' in this process"):
         ArrayTask("nowhere", (6, 1))

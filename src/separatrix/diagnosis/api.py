@@ -32,7 +32,7 @@ from separatrix.diagnosis.rounds import (
     lower_labels,
 )
 from separatrix.diagnosis.settings import Settings
-from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, judge
+from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, held_back, judge
 from separatrix.engine import Lab
 from separatrix.errors import ParameterError, UnknownNameError, check_number
 from separatrix.inference.intervals import Interval, mean_over_seeds
@@ -163,8 +163,7 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
         if judged.verdict in OPEN and bench.left > 2 * per_split:
             wanted = min(2 * wanted, s.splits)
     judged = judged or Judgement("cannot tell", "cannot tell", "cannot tell", "shared", (), "full")
-    if judged.verdict == "neither pays" and bench.balanced and bench.metric == "accuracy":
-        judged = dataclasses.replace(judged, verdict="cannot tell", locality="cannot tell")
+    judged = held_back(bench, judged)
     scores = {
         model: points
         for model in (*WINDOWED, *BLIND, arm_name("shared", "twisted"))
@@ -329,6 +328,17 @@ def _words(
             f"at {top} labels, {against}"
         )
         action = f"Use {MODEL_WORDS[best]}; windows bring nothing here."
+    elif judged.held:
+        s, rows = bench.settings, bench.reserve * bench.sizes.top
+        headline = (
+            f"cannot tell: with {top} of about {rows:.0f} labels neither local windows nor shared "
+            f"weights pay ({at_top(judged.arm)} {metric} with them, {against}), but more labels "
+            "may change that"
+        )
+        action = (
+            f"Give more time: --budget {s.next_budget // 60}m compares {4 * s.most_labels} labels; "
+            f"with {top}, {MODEL_WORDS[best]} did best."
+        )
     elif not judged.learned:
         headline = "cannot tell: no model does better than the best constant answer"
         action = "Check the labels, or label more rows."
@@ -353,7 +363,7 @@ def _words(
 
 def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note]:
     s, out = bench.settings, []
-    if done and judged.verdict in OPEN and done < s.splits:
+    if done and judged.verdict in OPEN and done < s.splits and not judged.held:
         words = f"the budget of {s.budget:g} s ended after {done} splits; more time makes it surer"
         out.append(Note("budget", "info", words))
     if not done:

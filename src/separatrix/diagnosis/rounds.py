@@ -84,7 +84,10 @@ class Ceiling(NamedTuple):
 
 
 class Bench:
-    """A data set with its splits, and what has been measured on them."""
+    """A data set with its splits, and what has been measured on them.
+
+    `reserve` is how many times as many labels the data hold as the budget lets networks learn from.
+    """
 
     def __init__(self, data: Labelled, how: Splitting, s: Settings, lab: Lab, begin: float):
         self.data, self.settings, self.lab, self.begin = data, s, lab, begin
@@ -98,6 +101,7 @@ class Bench:
         self.balanced = suited in ("auc", "balanced-accuracy")
         self.arrays, self.sizes = array_data(data, how, sizes_of(data, how, s), s, self.balanced)
         self.how = how
+        self.reserve = (len(data) - self.sizes.test - self.sizes.check) / self.sizes.top
         self.answers: dict[tuple[str, int, int], Answer] = {}  # by model, labels and split
         self.chosen: dict[str, tuple[Candidate, Windows | None]] = {}
         self.tried: list[tuple[Candidate, float]] = []
@@ -149,7 +153,11 @@ class Bench:
             optimizer="adam",
         )
         measure = Measure(
-            test=self.sizes.test, times=LOOKS, check_rows=self.sizes.check, outcomes=True
+            test=self.sizes.test,
+            times=LOOKS,
+            check_rows=self.sizes.check,
+            outcomes=True,
+            start_counts=False,
         )
         return Trial(task, network, learner, 0, s.seed, measure)
 

@@ -8,6 +8,7 @@ from separatrix.errors import ParameterError, check_choice, check_integer, check
 METRICS = ("auto", "accuracy", "balanced-accuracy", "auc", "average-precision", "r2")
 MINUTE_LABELS = 1600  # what a minute on two cores affords
 MINUTE_STEPS = 480
+MOST_GROWTH = 3  # factors of four by which a longer budget raises the number of labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,9 +75,18 @@ class Settings:
     def growth(self) -> int:
         """By how many factors of four the largest number of labels grows with the budget."""
         growth = 0
-        while self.budget >= 60.0 * 8 ** (growth + 1) and growth < 3:
+        while self.budget >= 60.0 * 8 ** (growth + 1) and growth < MOST_GROWTH:
             growth += 1
         return growth
+
+    @property
+    def next_budget(self) -> int:
+        """The seconds from which on four times as many labels are tried.
+
+        >>> Settings(budget=55.0).next_budget, Settings(budget=600.0).next_budget
+        (480, 3840)
+        """
+        return 60 * 8 ** (self.growth + 1)
 
     @property
     def most_labels(self) -> int:

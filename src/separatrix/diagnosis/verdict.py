@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from separatrix.diagnosis.baselines import MODELS
 from separatrix.diagnosis.gains import Gain
 from separatrix.diagnosis.rounds import BLIND, WINDOWED, Bench, arm_name
+from separatrix.diagnosis.settings import MOST_GROWTH
 
 Verdict = Literal[
     "convolution pays",
@@ -17,6 +18,8 @@ Verdict = Literal[
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 UNSETTLED: Verdict = "locality pays, sharing unsettled"
 OPEN: tuple[Verdict, ...] = (UNSETTLED, "cannot tell")  # more splits could change these
+# Times as many labels in the data as were compared, from which "neither pays" is not said.
+RESERVE = 8.0
 Decision = Literal["pays", "does not pay", "cannot tell"]
 OF_SHARING: dict[Decision, Verdict] = {
     "pays": "convolution pays",
@@ -36,6 +39,7 @@ class Judgement:
     sizes: tuple[int, ...]  # the numbers of labels at which it pays, or all of them
     rival: str  # the best blind model at the largest number of labels
     learned: bool = True
+    held: bool = False  # "neither pays" was sure, of few of the data's labels
 
 
 def judge(bench: Bench) -> Judgement:
@@ -68,6 +72,20 @@ def judge(bench: Bench) -> Judgement:
             "neither pays", "does not pay", "does not pay", arm, sizes, strongest, learned
         )
     return Judgement("cannot tell", "cannot tell", "cannot tell", arm, sizes, strongest, learned)
+
+
+def held_back(bench: Bench, judged: Judgement) -> Judgement:
+    """The judgement, without a "neither pays" that the data do not bear.
+
+    Accuracy hardly notices a rare class. And windows that bring nothing to a network that learns
+    from a few of many labels may well pay with all of them: natural images are like that.
+    """
+    skewed = bench.balanced and bench.metric == "accuracy"
+    many = bench.reserve >= RESERVE and bench.settings.growth < MOST_GROWTH
+    if judged.verdict != "neither pays" or not (skewed or many):
+        return judged
+    open_ = {"verdict": "cannot tell", "locality": "cannot tell", "sharing": "cannot tell"}
+    return dataclasses.replace(judged, held=not skewed, **open_)
 
 
 def rival(bench: Bench) -> str:

@@ -35,6 +35,8 @@ class Measure(Spec):
         spacing: "even" or "log", how they are spaced over the steps.
         check_rows: the number of further rows that choose a moment: the trial's result is then that
             of the moment at which the loss on them was lowest. 0 takes the last moment.
+        start_counts: whether that may be the moment before training. A network that soon is sure
+            and sometimes wrong has its lowest loss there, and its lowest risk later.
         outcomes: whether the row has what the network answered on every test row and check row: the
             score, or, of several outputs, by how much the score of the right class exceeds every
             other.
@@ -52,6 +54,7 @@ class Measure(Spec):
     spacing: str = choice("even", "log", default="even")
     check_rows: int = static(low=0, default=0)
     outcomes: bool = static(default=False)
+    start_counts: bool = static(default=True)
 
     def check(self) -> None:
         for name in self.probes:
@@ -299,7 +302,8 @@ def run_trial(
     times = measure.schedule(learner.steps)
     noise_key = None if learner.gradient_noise is None else named(model, "gradient noise")
     run = descend(learner, network, layout, start, rows_at, measured, times, memory, noise_key)
-    return _row_of(run, with_edge="sharpness" in measure.names and learner.edge_rate is not None)
+    with_edge = "sharpness" in measure.names and learner.edge_rate is not None
+    return _row_of(run, with_edge, measure.start_counts)
 
 
 def _probed(
@@ -321,12 +325,14 @@ def _probed(
     return numbers, remembered
 
 
-def _row_of(run: Run, with_edge: bool) -> dict[str, Array]:
+def _row_of(run: Run, with_edge: bool, start_counts: bool) -> dict[str, Array]:
     # The result is the measurement with the lowest check loss, or the last one before the trial
     # stopped.
     was_measured = run.trace["step"] >= 0
     if "check" in run.trace:
         finite = was_measured & jnp.isfinite(run.trace["check"])
+        if not start_counts:
+            finite &= run.trace["step"] > 0
         place = jnp.argmin(jnp.where(finite, run.trace["check"], jnp.inf))
     else:
         place = jnp.maximum(was_measured.sum() - 1, 0)

@@ -13,7 +13,7 @@ from separatrix.diagnosis.verdict import UNSETTLED
 from separatrix.engine import Lab
 from separatrix.inference.intervals import wilson
 
-REVISION = 6  # of the method; lines of another one are not read
+REVISION = 7  # of the method; lines of another one are not read
 
 
 def one_line(name: str, seed: int, budget: float) -> dict[str, Any]:
