@@ -254,6 +254,24 @@ class Spec(eqx.Module):
 
         return cached(self, f"columns {prefix}", make)
 
+    def default_columns(self, prefix: str = "") -> frozenset[str]:
+        """The names of the columns whose fields are at their defaults, and so not in the identity.
+
+        A row that was written before a field existed lacks the field's column.
+
+        >>> import separatrix as sx
+        >>> sorted(sx.Measure(test=8, times=3, start_counts=False).default_columns())
+        ['check_rows', 'outcomes', 'probes', 'spacing']
+        """
+        shown, out = self.canonical_fields(), set[str]()
+        for field in dataclasses.fields(self):
+            item, name = getattr(self, field.name), prefix + field.name
+            if field.name not in shown:
+                out |= item.columns(f"{name}.").keys() if isinstance(item, Spec) else {name}
+            elif isinstance(item, Spec):
+                out |= item.default_columns(f"{name}.")
+        return frozenset(out)
+
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed and everything checked again."""
         known = {field.name for field in dataclasses.fields(self)}

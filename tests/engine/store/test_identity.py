@@ -76,6 +76,18 @@ def test_a_column_that_is_missing_or_empty_is_named(table, networks, name):
     assert np.flatnonzero(wrong[name]).tolist() == [0]
 
 
+def test_a_row_from_before_a_field_existed_is_of_a_trial_with_its_default(table, networks):
+    trials, name = list(networks), "measure.start_counts"
+    assert contradicting(table.drop_columns([name]), trials) == {}
+    place = table.column_names.index(name)
+    holes = table.set_column(place, name, [[None] * len(trials)])
+    assert contradicting(holes, trials) == {}
+    others = [t.replace(measure=t.measure.replace(start_counts=False)) for t in trials]
+    assert contradicting(table.drop_columns([name]), others)[name].all()
+    assert contradicting(holes, others)[name].all()
+    assert contradicting(table, others)[name].all()
+
+
 @pytest.mark.parametrize(
     "name, value", [("loss", float("nan")), ("loss", float("inf")), ("status", "won")]
 )

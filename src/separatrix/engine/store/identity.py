@@ -43,17 +43,23 @@ def contradicting(
     """
     if not trials:
         return {}
-    heads, which = _heads(trials)
+    kinds, which = _kinds(trials)
+    heads = [trial.columns() for trial in kinds]
+    unsaid = [trial.default_columns() for trial in kinds]
     wrong: dict[str, Bool[np.ndarray, " rows"]] = {}
     expected = {name: [head.get(name) for head in heads] for name in _names(heads)}
-    columns = [(name, values, which) for name, values in expected.items() if name != "seed"]
-    rows = np.arange(len(trials))
-    columns += [
-        ("seed", [trial.seed for trial in trials], rows),
-        ("trial", [trial.identity for trial in trials], rows),
+    columns = [
+        (name, values, [name in each for each in unsaid], which)
+        for name, values in expected.items()
+        if name != "seed"
     ]
-    for name, values, place in columns:
-        differs = _differs(_column(table, name), values, place)
+    rows, said = np.arange(len(trials)), [False] * len(trials)
+    columns += [
+        ("seed", [trial.seed for trial in trials], said, rows),
+        ("trial", [trial.identity for trial in trials], said, rows),
+    ]
+    for name, values, optional, place in columns:
+        differs = _differs(_column(table, name), values, optional, place)
         if differs.any():
             wrong[name] = differs
     for name in RESULTS:
@@ -83,22 +89,22 @@ def _finite(values: np.ndarray) -> Bool[np.ndarray, " rows"]:
     return np.isfinite(values)
 
 
-def _heads(trials: "Sequence[Trial]") -> tuple[list[dict[str, Any]], Int[np.ndarray, " rows"]]:
-    """The columns of the trials up to the seed, each once, and which of them each trial has.
+def _kinds(trials: "Sequence[Trial]") -> tuple[list["Trial"], Int[np.ndarray, " rows"]]:
+    """One trial of each kind, alike up to the seed, and which kind each trial is of.
 
     The trials of a sweep share the objects of which they are made.
     """
-    heads: list[dict[str, Any]] = []
+    kinds: list[Trial] = []
     known: dict[Any, int] = {}
     which = np.empty(len(trials), np.int64)
     for row, trial in enumerate(trials):
         parts = (trial.task, trial.network, trial.learner, trial.measure)
         key = (type(trial), *map(id, parts), trial.samples, trial.precision)
         if key not in known:
-            known[key] = len(heads)
-            heads.append(trial.columns())
+            known[key] = len(kinds)
+            kinds.append(trial)
         which[row] = known[key]
-    return heads, which
+    return kinds, which
 
 
 def _names(heads: Iterable[dict[str, Any]]) -> list[str]:
@@ -111,19 +117,27 @@ def _column(table: pa.Table, name: str) -> pa.ChunkedArray | None:
 
 
 def _differs(
-    column: pa.ChunkedArray | None, values: list[Any], which: Int[np.ndarray, " rows"]
+    column: pa.ChunkedArray | None,
+    values: list[Any],
+    optional: list[bool],
+    which: Int[np.ndarray, " rows"],
 ) -> Bool[np.ndarray, " rows"]:
     """Where a column differs from `values[which]`; a missing column holds nothing.
 
-    Every pair of a stored and an expected value is compared once.
+    Nothing is as good as a value that is `optional`: a default, which rows from before its field
+    existed do not have. Every pair of a stored and an expected value is compared once.
     """
     if column is None or pa.types.is_nested(column.type):
-        return np.array([value is not None for value in values], bool)[which]
+        needed = [v is not None and not free for v, free in zip(values, optional)]
+        return np.array(needed, bool)[which]
     coded = pa.chunked_array([column.combine_chunks()]).combine_chunks().dictionary_encode()
     stored = [*coded.dictionary.to_pylist(), None]
     codes = np.asarray(coded.indices.fill_null(len(stored) - 1)).astype(np.int64)
     pairs, inverse = np.unique(codes * len(values) + which, return_inverse=True)
-    equal = [same(stored[pair // len(values)], values[pair % len(values)]) for pair in pairs]
+    equal = []
+    for pair in pairs:
+        found, place = stored[pair // len(values)], pair % len(values)
+        equal.append((found is None and optional[place]) or same(found, values[place]))
     return ~np.array(equal, bool)[inverse]
 
 
