@@ -1,5 +1,7 @@
 """The verdicts on learning and generalization, on made-up evidence."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -65,16 +67,22 @@ def test_planted_ratios_of_steps_are_found(ratio, verdict):
     local = [case("CNN", n, 100.0) for n in S.learning.sizes]
     local += [case("LCN", n, 100.0 * ratio) for n in S.learning.sizes]
     assert verdicts(*local)["lcn-as-good-as-cnn"] == verdict
-    starts = [case("CNN", 16, 100.0 * ratio), case("CNN", 16, 100.0, "signs")]
-    assert verdicts(*starts)["gaussian-start"] == verdict
+
+
+def test_a_gaussian_start_must_learn_in_most_runs():
+    signs = case("CNN", 16, 100.0, "signs")
+    # Comment 7 promises a similar result, and not as few steps.
+    assert verdicts(case("CNN", 16, 900.0), signs)["gaussian-start"] == "supported"
+    key, half = case("CNN", 16, 100.0)
+    half = dataclasses.replace(half, reached=SEEDS // 2)
+    assert verdicts((key, half), signs)["gaussian-start"] == "undecided"
+    assert verdicts(case("CNN", 16, None), signs)["gaussian-start"] == "contrary"
 
 
 def test_a_network_that_never_learns_is_not_as_good():
     assert (
         verdicts(case("CNN", 16, 100.0), case("LCN", 16, None))["lcn-as-good-as-cnn"] == "contrary"
     )
-    starts = case("CNN", 16, None), case("CNN", 16, 100.0, "signs")
-    assert verdicts(*starts)["gaussian-start"] == "contrary"
 
 
 @pytest.mark.parametrize(

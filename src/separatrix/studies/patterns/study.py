@@ -101,7 +101,7 @@ def recipe_notes(s: PatternsSettings) -> tuple[Note, ...]:
             "the caps on steps and the lowest Adam rate. That the FCN's exponent is taken from the "
             "smallest n on, and not between neighbouring n, was settled after the latter had "
             "fallen once between n = 512 and 2048 (seed 301; the signal at Theorem 4's start is "
-            "the same for all seeds).",
+            "the same for all seeds). So was what the claim on Gaussian starts asks.",
         ),
         Note(
             "recipe",
