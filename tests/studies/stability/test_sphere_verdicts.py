@@ -62,7 +62,7 @@ def test_steps_from_interpolating_cells_are_left_out():
     rows = sphere(gap, mse=lambda d, m, n: 0.01 if m > 5 else 0.9)
     found = v.judge_decides(S, rows)
     assert found.verdict == "supported"
-    assert "12 steps in m start where the network interpolates" in found.reason
+    assert "12 steps in m that start where the network interpolates" in found.reason
     assert v.judge_decides(S, sphere(gap)).verdict == "undecided"  # none interpolates: 10 to 20
 
 

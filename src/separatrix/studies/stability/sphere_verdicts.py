@@ -282,8 +282,8 @@ def judge_decides(s: StabilitySettings, rows: Rows) -> Finding:
                 more.log_gap - less.log_gap, math.hypot(less.error, more.error), less.freedom
             )
     evidence = {"in m": steps or None, "in d": _grouped(cells, "d") or None}
-    steps_in_m = "step in m starts" if saturated == 1 else "steps in m start"
-    words = f"left out, as the network interpolates: {saturated} {steps_in_m} there"
+    steps_in_m = "step in m that starts" if saturated == 1 else "steps in m that start"
+    words = f"left out: {saturated} {steps_in_m} where the network interpolates"
     words = "; ".join(filter(None, (words if saturated else "", _left_out(s, rows))))
     return judge(DECIDES, evidence, reason=words)
 
