@@ -18,7 +18,7 @@ from separatrix.errors import SeparatrixError
         (draws(40, 2, 2, 2, 2), pair(), {}, "have 4 axes"),
         (draws(40, 6), pair(), {"kind": "image"}, "give the `shape`"),
         (draws(40, 6), pair(), {"shape": (2, 2)}, "6 values, which do not fill the shape 2 × 2"),
-        (draws(40, 6), pair(), {"shape": (2, -3)}, "the `shape` of read_labelled"),
+        (draws(40, 6), pair(), {"shape": (2, -3)}, "the `shape` of one row"),
         (draws(40, 2, 3, 4), pair(), {"kind": "signal"}, "cannot be of the kind signal"),
         (draws(40, 6), pair(), {"kind": "sound"}, "the `kind` of as_labelled must be one of"),
         (draws(40, 1), pair(), {}, "one feature only"),

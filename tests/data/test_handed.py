@@ -103,12 +103,54 @@ def test_groups_splits_and_dropped_columns():
         ((iter(()),), "no rows"),
         ((X, Y[:5]), "40 rows of inputs but 5 labels"),
         (("digits", Y), "leave y out"),
+        ((X, "kind"), "given as label="),
+        (([[1, 2], [3]] * 20, Y), "the same shape"),
         ((np.ma.masked_greater(X, 1), Y), "missing"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(given, words):
     with pytest.raises(SeparatrixError, match=words):
         labelled_from(*given)
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        ((X, Y), {"label": "kind"}, "left out where y is given"),
+        ((X, Y), {"drop": "a"}, "named columns only"),
+        ((X, Y), {"name": 7}, "`name` of diagnose must be text"),
+        ((DataSet(),), {"label": "kind"}, "have no names"),
+        ((DataSet(),), {"drop": "a"}, "have no names"),
+        ((Rows(),), {"drop": "imgae"}, "did you mean `image`"),
+        (({"x": X, "y": Y},), {"drop": "z"}, "there is no key `z`"),
+        (({"x": X, "y": Y},), {"drop": "x"}, "is needed"),
+        (({"x": X, "y": Y},), {"label": "z"}, "there is no key `z`"),
+        ((Bunch(data=X, target=Y),), {"drop": "a"}, "named columns only"),
+        ((Bunch(data=X, target=Y),), {"label": "a"}, "a Bunch has its target"),
+    ],
+)
+def test_no_option_is_left_unsaid(given, options, words):
+    with pytest.raises(SeparatrixError, match=words):
+        labelled_from(*given, **options)
+
+
+def test_a_bunch_has_columns_and_a_list_of_two_is_a_pair():
+    bunch = Bunch(data=X, target=Y, feature_names=list("abcdef"), target_names=["no", "yes"])
+    data = labelled_from(bunch, drop=("a", "a"))
+    assert data.shape == (5, 1)
+    assert data.classes == ("no", "yes")
+    assert data.dropped == ("a",)
+    assert labelled_from([X, Y]).shape == (6, 1)
+    assert labelled_from(X, Y, shape=[2, 3]).shape == (2, 3, 1)
+
+
+def test_columns_of_one_name_are_refused():
+    pandas = pytest.importorskip("pandas")
+    twice = pandas.concat([frame(), frame()], axis=1)
+    with pytest.raises(SeparatrixError, match="2 columns called `a`; rename"):
+        labelled_from(twice, label="kind")
+    with pytest.raises(SeparatrixError, match="`kind` of rows holds text such as `no`"):
+        labelled_from(frame().assign(z=1.0 * Y))
 
 
 def test_names_in_mappings_and_rows_group_split_and_drop():

@@ -7,7 +7,7 @@ from jaxtyping import Num
 
 from separatrix.data.readers.limits import printable
 from separatrix.data.rows import Kind, KindOption, chunk_rows
-from separatrix.errors import ParameterError, SeparatrixError
+from separatrix.errors import SeparatrixError
 from separatrix.notes import Note
 
 # The last axis is taken for the channels of a signal if it has at most MOST_CHANNELS entries and is
@@ -82,8 +82,8 @@ def _reshaped(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if not good or not all(
         isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in shape
     ):
-        raise ParameterError(
-            "read_labelled", "shape", "one to three integers >= 1, the shape of one row", shape
+        raise SeparatrixError(
+            f"the `shape` of one row must be one to three whole numbers >= 1, got {shape!r}"
         )
     have = math.prod(x.shape[1:])
     if have != math.prod(shape):

@@ -1,5 +1,6 @@
 """Whatever people hand over as labelled data, by what it can do and not by its class."""
 
+import collections
 import dataclasses
 import itertools
 import os
@@ -65,7 +66,15 @@ def labelled_from(
     drop = (drop,) if isinstance(drop, str) else drop
     if not isinstance(drop, Iterable) or not all(isinstance(each, str) for each in drop):
         raise ParameterError("diagnose", "drop", "names of columns", drop)
-    drop = tuple(drop)
+    drop = tuple(dict.fromkeys(drop))
+    if not isinstance(name, str | None):
+        raise ParameterError("diagnose", "name", "text", name)
+    if isinstance(y, str):
+        raise SeparatrixError(
+            f"y is the text `{printable(y)}`, but must hold a label per row; the name of a column "
+            "of labels is given as label="
+        )
+    shape = tuple(shape) if isinstance(shape, list) else shape
     arrays = {"groups": groups, "tested": split}
     arrays = {w: g for w, g in arrays.items() if g is not None and not isinstance(g, str)}
     named = {
@@ -79,7 +88,10 @@ def labelled_from(
             return _regrouped(x, arrays)
         if isinstance(x, str | os.PathLike):
             if y is not None:
-                raise SeparatrixError("a path or a name brings its own labels; leave y out")
+                raise SeparatrixError(
+                    "a path or a name brings its own labels; leave y out and, where "
+                    "they have another name than the usual ones, say label="
+                )
             return _regrouped(read_labelled(x, label=label, drop=drop, **named, **more), arrays)
         raw = dataclasses.replace(_raw(x, y, label, drop, named, name or "rows"), **arrays)
         return build(name or "rows", raw, **more)
@@ -106,29 +118,42 @@ def _raw(
         inputs = x.images if hasattr(x, "images") else x.data
         classes = tuple(map(str, _listed(getattr(x, "target_names", None))))
         columns = tuple(map(str, _listed(getattr(x, "feature_names", None))))
-        target = np.asarray(x.target)
-        return RawData(
-            _numbers(inputs),
-            target,
-            columns=columns,
-            classes=classes if target.dtype.kind in "iu" else (),
-        )
+        target, inputs = np.asarray(x.target), _numbers(inputs)
+        classes = classes if target.dtype.kind in "iu" else ()
+        if label is not None:
+            raise ParameterError("diagnose", "label", "left out: a Bunch has its target", label)
+        if drop or any(named.values()):
+            import pyarrow
+
+            if inputs.ndim != 2 or len(columns) != inputs.shape[1]:
+                raise _nameless()
+            table = pyarrow.table(list(inputs.T), names=list(columns))
+            return dataclasses.replace(
+                _frame(table, target, None, drop, named, name), classes=classes
+            )
+        return RawData(inputs, target, columns=columns, classes=classes)
     if _is_frame(x):
         return _frame(x, y, label, drop, named, name)
     if y is None and isinstance(x, Mapping):
         return _mapping(x, label, drop, named, name)
-    if y is None and isinstance(x, tuple) and len(x) == 2:
-        x, y = x
+    if y is None and isinstance(x, tuple | list) and len(x) == 2:
+        x, y = x if isinstance(x, tuple) or isinstance(x[0], np.ndarray) else (x, None)
     if y is None and x is not None and not isinstance(x, np.ndarray | bytes | int | float):
         return _rows(x, label, drop, named, name)
     if drop or any(named.values()):
-        raise SeparatrixError(
-            "columns can be dropped, grouped by or split by in tables with named columns only; "
-            "give groups and split as one value per row"
-        )
+        raise _nameless()
     if y is None:
         raise SeparatrixError("the data need labels: give y, or rows of (x, y)")
+    if label is not None:
+        raise ParameterError("diagnose", "label", "left out where y is given", label)
     return RawData(_numbers(x), np.asarray(y))
+
+
+def _nameless() -> SeparatrixError:
+    return SeparatrixError(
+        "columns can be dropped, grouped by or split by in tables with named columns only; "
+        "give groups and split as one value per row"
+    )
 
 
 def _listed(names: Any) -> list[Any]:
@@ -140,7 +165,12 @@ def _numbers(x: Any) -> np.ndarray:
         raise SeparatrixError("the inputs are a sparse matrix; give x.toarray()")
     if isinstance(x, np.ma.MaskedArray):  # what is masked is missing
         return np.ma.filled(x.astype(float), np.nan) if np.ma.is_masked(x) else x.data
-    return x if isinstance(x, np.ndarray) else np.asarray(x)
+    try:
+        return x if isinstance(x, np.ndarray) else np.asarray(x)
+    except ValueError:
+        raise SeparatrixError(
+            "the inputs do not make an array of numbers; all rows need the same shape"
+        ) from None
 
 
 def _is_frame(x: Any) -> bool:
@@ -155,11 +185,16 @@ def _frame(
     """A data frame of pandas, polars or pyarrow, with the checks that files get."""
     import pyarrow
 
+    names = [str(each) for each in getattr(x, "column_names", x.columns)]
+    twice, count = collections.Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise SeparatrixError(
+            f"{printable(name)} has {count} columns called `{printable(twice)}`; rename all but one"
+        )
     if hasattr(x, "iloc"):
         table = pyarrow.Table.from_pandas(x, preserve_index=False)
     else:
         table = x if isinstance(x, pyarrow.Table) else pyarrow.table(x)
-    names = [str(each) for each in table.column_names]
     columns = [table.column(i) for i in range(table.num_columns)]
     if y is not None:
         if label is not None:
@@ -198,6 +233,8 @@ def _mapping(
             else np.concatenate([np.asarray(raw.groups) for raw in raws]),
         )
     found = _key(by_text, (label,) if label else LABEL_COLUMNS)
+    if label and found is None:
+        raise UnknownNameError("key", printable(label), [printable(each) for each in by_text])
     inputs = _key(by_text, INPUT_KEYS)
     if found is not None and (inputs is None or np.ndim(by_text[inputs]) == 1):
         import pyarrow
@@ -208,6 +245,12 @@ def _mapping(
         raise SeparatrixError(
             f"a mapping needs inputs (such as `x`) and labels (such as `y`); it has "
             f"{printable(', '.join(by_text))}"
+        )
+    for each in drop:
+        _named(by_text, each)
+    if inputs in drop or found in drop:
+        raise SeparatrixError(
+            f"`{printable(inputs if inputs in drop else found)}` is needed and cannot be dropped"
         )
     extra = {what: _named(by_text, key) for what, key in named.items() if key}
     return RawData(
@@ -244,14 +287,15 @@ def _rows(
         if len(first) > 1 and all(np.ndim(each) == 0 for each in first.values()):
             table = _table_of(source)
             return _with_notes(_frame(table, None, found, drop, named, name), notes)
-    elif any(named.values()):
+    elif drop or label is not None or any(named.values()):
         raise SeparatrixError(
-            "rows that are pairs have no names to group by or to split by; give one value per row"
+            "rows that are pairs (x, y) have no names: leave label and drop out, and give groups "
+            "and split as one value per row"
         )
     inputs, labels, total, limit = [], [], 0, byte_limit()
     extra: dict[str, list[Any]] = {what: [] for what, key in named.items() if key}
     for number, row in enumerate(source):
-        pair = _pair(row, number, label)
+        pair = _pair(row, number, label, drop)
         one, two = (np.asarray(each) for each in pair)
         batch = two.ndim >= 1 and one.ndim >= 2 and len(one) == len(two) > 0
         batch = batch and not (two.ndim == 1 and len(two) == 1 and one.shape[0] != 1)
@@ -314,9 +358,9 @@ def _with_notes(raw: RawData, notes: tuple[Note, ...]) -> RawData:
     return dataclasses.replace(raw, notes=(*notes, *raw.notes))
 
 
-def _pair(row: Any, number: int, label: str | None) -> tuple[Any, Any]:
+def _pair(row: Any, number: int, label: str | None, drop: tuple[str, ...]) -> tuple[Any, Any]:
     if isinstance(row, Mapping):
-        return _dict_row(row, number, label)
+        return _dict_row(row, number, label, drop)
     try:
         first, second = row
     except (TypeError, ValueError):
@@ -335,9 +379,14 @@ def _label_key(row: Mapping[Any, Any], number: int, label: str | None) -> str:
     return found
 
 
-def _dict_row(row: Mapping[Any, Any], number: int, label: str | None) -> tuple[Any, Any]:
+def _dict_row(
+    row: Mapping[Any, Any], number: int, label: str | None, drop: tuple[str, ...]
+) -> tuple[Any, Any]:
     by_text = {str(key): item for key, item in row.items()}
+    for each in drop:
+        _named(by_text, each)
     second = by_text.pop(_label_key(row, number, label))
+    by_text = {key: item for key, item in by_text.items() if key not in drop}
     inputs = _key(by_text, INPUT_KEYS)
     if inputs is None and len(by_text) == 1:
         inputs = next(iter(by_text))

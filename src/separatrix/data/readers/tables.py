@@ -179,7 +179,8 @@ def split_columns(
         raise SeparatrixError(f"{printable(path)} has no rows")
     use = use if isinstance(use, Columns) else Columns(use)
     wanted = {
-        each: _column_at(path, names, each) for each in (*use.drop, use.group, use.split) if each
+        each: _column_at(path, names, each)
+        for each in (*use.drop, *filter(None, (use.group, use.split)))
     }
     at = _label_at(path, names, use.label, set(wanted.values()))
     dropped = [wanted[each] for each in use.drop]
@@ -373,17 +374,12 @@ def _numbers(path: Path, name: str, column: Any) -> np.ndarray:
         or pyarrow.types.is_boolean(kind)
     )
     if not numeric and not pyarrow.types.is_decimal(kind) and not pyarrow.types.is_null(kind):
-        value = printable(
-            str(column[0].as_py()) if pyarrow.types.is_string(kind) else str(kind), 30
-        )
-        what = (
-            f"text such as `{value}`"
-            if pyarrow.types.is_string(kind)
-            else f"values of type {value}"
-        )
+        text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+        value = printable(str(column[0].as_py()) if text else str(kind), 30)
+        what = f"text such as `{value}`" if text else f"values of type {value}"
         raise SeparatrixError(
-            f"column `{printable(name)}` of {printable(path)} holds {what}; drop it (--drop, "
-            "drop=) or turn it into numbers"
+            f"column `{printable(name)}` of {printable(path)} holds {what}; say what it is "
+            "(--label, --group, --split), drop it (--drop, drop=) or turn it into numbers"
         )
     _missing(path, name, column)
     with decoding(path, f"a table (column `{printable(name)}`)"):
