@@ -75,6 +75,12 @@ def test_dry_run_trains_nothing(cli, tmp_path):
     )
     assert status == 0
     assert "trainings" in out
+    options = ["--kind", "table", "--label", "activity", "--dry-run"]
+    status, out, _ = cli("diagnose", "mine.csv", "--group", "subject", *options, "--json")
+    plan = json.loads(out)
+    assert status == 0
+    assert plan["trainings"] > 0
+    assert "groups = subject (8)" in plan["using"]
     assert not (tmp_path / "results").exists()
 
 
@@ -84,6 +90,8 @@ def test_dry_run_trains_nothing(cli, tmp_path):
         (["no-such-file.npz"], "no-such-file.npz"),
         (["mine.csv"], "column `subject` of mine.csv holds text"),
         (["mine.csv", "--group", "subjet"], "did you mean `subject`"),
+        (["mine.csv", "--drop", ""], "there is no column in mine.csv called ``"),
+        (["mine.csv", "--drop", "subject", "--shape", "0,24"], "`shape` of one row must be"),
         (["mine.csv", "--drop", "subject", "--budget", "soon"], "a budget must be a positive time"),
         (["mine.csv", "--drop", "subject", "--field", "70"], "at most the input's size"),
         (["mine.csv", "--margin", "0"], "`margin` of diagnose must be"),

@@ -1,9 +1,11 @@
 """Splits: stratified, by group, as given; identical rows on one side."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from separatrix.data.labelled import as_labelled
+from separatrix.data.labelled import as_labelled, read_labelled
 from separatrix.diagnosis.data_splits import (
     Splitting,
     array_data,
@@ -12,7 +14,9 @@ from separatrix.diagnosis.data_splits import (
     split_rows,
 )
 from separatrix.diagnosis.settings import Settings
+from separatrix.engine.programs import Programs
 from separatrix.errors import SeparatrixError
+from separatrix.tasks.arrays import ArrayTask
 
 S = Settings(splits=5)
 
@@ -113,3 +117,34 @@ def test_large_data_are_sampled_and_too_few_refused(monkeypatch):
     sizes = sizes_of(data, pair, S)
     with pytest.raises(SeparatrixError, match="too few groups"):
         array_data(data, pair, sizes, S, skewed=False)
+    given = Splitting(np.arange(600) % 2, by_group=True, tested=np.arange(600) >= 400)
+    with pytest.raises(SeparatrixError, match="groups of their own"):
+        array_data(data, given, sizes, S, skewed=False)
+
+
+def test_rows_of_a_memory_map_reach_the_device_as_bytes(tmp_path):
+    values = np.random.default_rng(0).integers(0, 256, (8_000, 12, 12, 3), np.uint8)
+    np.save(tmp_path / "x.npy", values)
+    np.save(tmp_path / "y.npy", np.arange(8_000) % 2)
+    data = read_labelled(tmp_path)
+    assert isinstance(data.inputs, np.memmap)
+    how, small = Splitting(data.duplicate_groups), Settings(splits=2, test=100, check=50)
+    arrays, _ = array_data(data, how, sizes_of(data, how, small), small, skewed=False)
+    used = 2 * (1600 + 50 + 100)
+    rows = arrays.rows
+    assert rows.x.shape == (used, 12, 12, 3)
+    assert rows.x.dtype == Programs()._place(rows.x).dtype == np.uint8
+    placed = jax.tree.map(jnp.asarray, rows)
+    task = ArrayTask(arrays.name, (12, 12, 3), labels=1600)
+
+    def drawn(x):
+        return task.draw(jax.random.key(0), 64, placed._replace(x=x)).x
+
+    made = jax.make_jaxpr(drawn)(rows.x)
+    whole = [
+        str(each.primitive)
+        for each in made.eqns
+        if each.outvars[0].aval.shape == rows.x.shape and each.outvars[0].aval.dtype != np.uint8
+    ]
+    assert whole == [], "rows become numbers once they are drawn"
+    assert drawn(rows.x).dtype == np.float32

@@ -131,7 +131,7 @@ def diagnose(
     from separatrix.cli.options import seconds_from
     from separatrix.cli.output import print_json, progress_bar
     from separatrix.data.handed import described, labelled_from
-    from separatrix.diagnosis.api import conclude, splitting_of
+    from separatrix.diagnosis.api import conclude, in_order, splitting_of
     from separatrix.diagnosis.codes import check_codes
     from separatrix.diagnosis.export import WORDS
     from separatrix.diagnosis.rounds import Bench, estimate
@@ -162,24 +162,33 @@ def diagnose(
         shape=_shape(shape),
         task=task,
     )
+    rows = in_order(rows) if ordered else rows
     if not quiet and not json:
         print(described(rows), file=sys.stderr)
     folder = Path(out or f"results/diagnose-{_slug(Path(data).stem or 'data')}")
     command = shlex.join(["separatrix", *sys.argv[1:]])
     threads = None if workers < 0 else workers
     if dry_run:
-        bench = Bench(rows, splitting_of(rows, ordered), settings, Lab(workers=threads), begin)
+        bench = Bench(rows, splitting_of(rows), settings, Lab(workers=threads), begin)
         count, seconds = estimate(bench)
+        seconds, labels = min(seconds, settings.budget), bench.sizes.labels
+        if json:
+            plan = {"using": described(rows), "trainings": count, "labels": list(labels)}
+            print_json({**plan, "seconds": round(seconds, 1)})
+            return
+        for note in rows.notes:
+            if note.severity == "warning" and note.code not in ignored:
+                print(f"warning: {note.message}")
         print(
-            f"{count} trainings at {bench.sizes.labels[-1]} labels or fewer until the first "
-            f"answer, about {human_seconds(min(seconds, settings.budget))}"
+            f"{count} trainings at {labels[-1]} labels or fewer until the first answer, about "
+            f"{human_seconds(seconds)}"
         )
         return
     with (
         progress_bar(quiet or json) as show,
         Lab(folder, threads, settings.budget, show or False, command) as lab,
     ):
-        bench = Bench(rows, splitting_of(rows, ordered), settings, lab, begin)
+        bench = Bench(rows, splitting_of(rows), settings, lab, begin)
         found = conclude(bench, target or None, ignored)
         page = found.report(folder)
         lab.write_manifest()

@@ -8,6 +8,7 @@ import numpy as np
 
 from separatrix.data.handed import described, labelled_from
 from separatrix.data.labelled import Labelled
+from separatrix.data.readers.limits import printable
 from separatrix.diagnosis.baselines import MODELS
 from separatrix.diagnosis.codes import check_codes
 from separatrix.diagnosis.data_splits import Splitting
@@ -34,10 +35,11 @@ from separatrix.diagnosis.rounds import (
 from separatrix.diagnosis.settings import Settings
 from separatrix.diagnosis.verdict import OPEN, Judgement, beaten_by, held_back, judge
 from separatrix.engine import Lab
-from separatrix.errors import ParameterError, UnknownNameError, check_number
+from separatrix.errors import ParameterError, SeparatrixError, UnknownNameError, check_number
 from separatrix.inference.intervals import Interval, mean_over_seeds
 from separatrix.notes import Note
 
+PLURAL = ("nearest neighbours", "boosted trees")  # models whose words take "need", not "needs"
 LEAK = 0.05  # a gap between splits by row and by group that is worth a warning
 OPTIONS = ("label", "groups", "split", "ordered", "drop", "kind", "shape", "task", "target")
 COMPARED = (
@@ -108,6 +110,8 @@ def diagnose(
     for change in changes:
         if change not in fields:
             raise UnknownNameError("option of diagnose", change, (*fields, *OPTIONS))
+    if not isinstance(settings, Settings | None):
+        raise ParameterError("diagnose", "settings", "a Settings", settings)
     s = dataclasses.replace(settings or Settings(), **changes)
     if target is not None:
         check_number("diagnose", "target", target, 0, 1)
@@ -126,19 +130,25 @@ def diagnose(
         task=task,
         name=name,
     )
-    bench = Bench(data, splitting_of(data, ordered), s, lab or Lab(budget=s.budget), begin)
+    data = in_order(data) if ordered else data
+    bench = Bench(data, splitting_of(data), s, lab or Lab(budget=s.budget), begin)
     return conclude(bench, target, ignore)
 
 
-def splitting_of(data: Labelled, ordered: bool = False) -> Splitting:
+def in_order(data: Labelled) -> Labelled:
+    """Rows that are in the order of time, the last quarter of which is for testing."""
+    if data.tested is not None:
+        raise SeparatrixError(
+            f"{printable(data.name)} says which rows are for testing; leave out --ordered "
+            "(ordered=) or the split"
+        )
+    return dataclasses.replace(data, tested=np.arange(len(data)) >= len(data) - len(data) // 4)
+
+
+def splitting_of(data: Labelled) -> Splitting:
     """How the rows of a data set may be split."""
     together = data.duplicate_groups if data.groups is None else data.groups
-    if data.tested is not None:
-        return Splitting(together, data.groups is not None, data.tested)
-    if ordered:
-        late = np.arange(len(data)) >= len(data) - len(data) // 4
-        return Splitting(together, data.groups is not None, late)
-    return Splitting(together, data.groups is not None)
+    return Splitting(together, data.groups is not None, data.tested)
 
 
 def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] = ()) -> Diagnosis:
@@ -172,7 +182,8 @@ def conclude(bench: Bench, target: float | None = None, ignore: tuple[str, ...] 
     simple = beaten_by(bench) if done else ""
     best = _recommended(bench, judged, scores)
     saved, headline, action = _words(bench, judged, scores, best, simple)
-    notes = (*bench.data.notes, *_notes(bench, judged, done, simple), *_leak(bench))
+    # A leak is first: the first screen has room for three warnings.
+    notes = (*_leak(bench), *bench.data.notes, *_notes(bench, judged, done, simple))
     networks = {name: candidate for name, (candidate, _) in bench.chosen.items()}
     return Diagnosis(
         name=bench.data.name,
@@ -319,7 +330,7 @@ def _words(
         action = (
             f"Use a {what}{own}, {_windows(candidate, kind, axes)}; it reaches "
             f"{percent(first_score.estimate)} with {first_labels} labels, for which "
-            f"{MODEL_WORDS[rival]} needs {needs}."
+            f"{MODEL_WORDS[rival]} {'need' if rival in PLURAL else 'needs'} {needs}."
         )
     elif judged.verdict == "neither pays":
         windowed = judged.arm
@@ -351,10 +362,10 @@ def _words(
             f"Give more time (--budget 5m) or more labels; so far {MODEL_WORDS[best]} did best."
         )
     if simple:
-        beaten = max(at_top(net) for net in (*WINDOWED, "full"))
+        beaten = percent(max(scores[net][-1][1].estimate for net in (*WINDOWED, "full")))
         headline = (
-            f"{MODEL_WORDS[simple]} do better than all networks here ({at_top(simple)} against "
-            f"{beaten}); among networks, {headline}"
+            f"{MODEL_WORDS[simple]} {'do' if simple in PLURAL else 'does'} better than all "
+            f"networks here ({at_top(simple)} against {beaten}); among networks, {headline}"
         )
         if judged.locality != "pays":
             action = f"Use {MODEL_WORDS[simple]}."
@@ -374,14 +385,15 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
     if bench.ceiling:
         model, labels, score = bench.ceiling
         words = (
-            f"{model}: {percent(score)} on check rows with {labels} labels is near perfect and "
+            f"{MODEL_WORDS[model]}: {percent(score)} on check rows with {labels} labels is near "
+            "perfect and "
             "leaves little to gain"
         )
         if bench.sizes.labels[0] < labels:
             words += f"; fewer labels are compared ({bench.sizes.labels[0]} and {bench.sizes.top})"
         out.append(Note("near-perfect", "warning", words))
     if simple:
-        words = f"{simple} beat every network at {bench.sizes.top} labels"
+        words = f"{MODEL_WORDS[simple]} beat every network at {bench.sizes.top} labels"
         out.append(Note("simple-model", "warning", words))
     if bench.balanced and bench.metric == "accuracy":
         words = "a class is rare and accuracy hardly notices it; use --metric auto"
@@ -397,12 +409,13 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
 
 def _leak(bench: Bench) -> tuple[Note, ...]:
     """A warning where a simple model recognises groups when rows are split at random."""
-    if not bench.how.by_group or bench.how.tested is not None or bench.left < -5.0:
+    if not bench.how.by_group or bench.how.tested is not None or not bench.answers:
         return ()
     s = dataclasses.replace(bench.settings, splits=2)
     rows = Bench(bench.data, Splitting(bench.data.duplicate_groups), s, bench.lab, bench.begin)
     labels = min(rows.sizes.top, bench.sizes.top)
-    for model in ("nearest neighbours", "boosted trees"):
+    # Neighbours are quick and are asked however late it is.
+    for model in PLURAL[: 1 if bench.left < -5.0 else 2]:
         at_random = [rows.baseline(model, labels, split).score for split in (0, 1)]
         by_group = bench.scores(model, bench.sizes.top)
         if len(by_group) and np.mean(at_random) - by_group.mean() > LEAK:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from separatrix.data.labelled import Labelled, moments
+from separatrix.data.readers.limits import printable
 from separatrix.diagnosis.settings import Settings
 from separatrix.errors import SeparatrixError
 from separatrix.tasks.arrays import ArrayData, SplitRows
@@ -162,9 +163,15 @@ def array_data(data: Labelled, how: Splitting, sizes: Sizes, s: Settings, skewed
     learn, check, test = (
         min(len(getattr(each, part)) for each in splits) for part in ("learn", "check", "test")
     )
+    if how.tested is not None and (learn < LEAST or check < 2):
+        raise SeparatrixError(
+            f"{printable(data.name)} has {learn} rows to learn from and {check} to choose on "
+            "beside the rows for testing; rows of which the group or a copy is for testing are "
+            "left out, so give the rows for testing groups of their own"
+        )
     if learn < LEAST or check < 2 or test < 4:
         raise SeparatrixError(
-            f"{data.name} has too few groups or rows for a split into three parts: "
+            f"{printable(data.name)} has too few groups or rows for a split into three parts: "
             f"{learn} rows to learn from, {check} to choose on, {test} to test on"
         )
     top = min(learn, sizes.top)
