@@ -42,6 +42,10 @@ FLOOR_NETWORKS = ("CNN", "LCN", "FCN")
 NODES = 80  # of the quadrature in `genie_alignment`: errors below 1e-13
 TAIL = 10.0  # standard deviations after which that integrand is below 1e-22
 MOST_SAMPLES = 2**40  # where searches for a sample size give up
+# What floors are computed for: beyond, squares overflow or a sample takes minutes.
+MOST_PATCHES, MOST_DIMENSIONS = 10**5, 10**9
+NOISES = (1e-6, 1e6)
+MOST_DRAWN = 2 * 10**8  # numbers of the sample behind `information_share`: about ten seconds
 
 
 def genie_alignment(samples: Any, dimension: int, noise: float) -> Any:
@@ -91,7 +95,7 @@ def information_share(patches: int, noise: float, rows: int = 200_000) -> Estima
     Args:
       patches: the number k of patches.
       noise: the standard deviation σ of the noise.
-      rows: the size of the sample.
+      rows: the size of the sample; smaller with more than a thousand patches.
 
     Returns:
       An `Estimate` whose `risk` field holds ρ, with its standard error.
@@ -106,6 +110,7 @@ def information_share(patches: int, noise: float, rows: int = 200_000) -> Estima
     if patches == 1:
         return Estimate(1.0, 0.0)
     rng = np.random.default_rng(20261118)
+    rows = min(rows, max(1, MOST_DRAWN // patches))
     squares, block = [], max(1, 4_000_000 // patches)
     for start in range(0, rows, block):
         projection = noise * rng.standard_normal((min(block, rows - start), patches))
@@ -287,9 +292,9 @@ def draw_genie_alignments(
 def _unknowns(network: str, patches: int, dimension: int, noise: float) -> tuple[int, int]:
     """How many directions the network's group hides, and the genie's free dimensions of each."""
     check_choice("a floor", "network", network, FLOOR_NETWORKS)
-    check_integer("a floor", "patches", patches, low=1)
-    check_integer("a floor", "dimension", dimension, low=1)
-    check_number("a floor", "noise", noise, low=0, open_low=True)
+    check_integer("a floor", "patches", patches, low=1, high=MOST_PATCHES)
+    check_integer("a floor", "dimension", dimension, low=1, high=MOST_DIMENSIONS)
+    check_number("a floor", "noise", noise, low=NOISES[0], high=NOISES[1])
     if network == "CNN":
         return 1, dimension
     # All but one of an FCN's orthonormal directions may be told: that can only help.

@@ -11,6 +11,8 @@ from scipy.special import logsumexp, ndtr
 
 from separatrix.errors import check_integer, check_number
 
+MOST_DRAWN = 10**8  # numbers of a fixed sample: about ten seconds
+
 
 class Estimate(NamedTuple):
     """A number computed from a fixed large sample, with its standard error (0 where it is exact).
@@ -43,7 +45,7 @@ def best_linear_risk(patches: int, noise: float, signals: int = 1) -> float:
 @functools.lru_cache(maxsize=512)
 def bayes_risk(patches: int, noise: float, signals: int = 1, rows: int = 100_000) -> Estimate:
     """Bayes risk when w* is known: the likelihood ratio over where the signals may sit, on a fixed
-    large sample.
+    large sample (of fewer rows with more than a thousand patches).
 
     With a_i = <w*, x_i> the rule compares e_s(exp(a/σ²)) with e_s(exp(-a/σ²)), where e_s is the
     elementary symmetric polynomial of degree s (a sum, for one signal).
@@ -57,6 +59,7 @@ def bayes_risk(patches: int, noise: float, signals: int = 1, rows: int = 100_000
     if patches == signals:
         return Estimate(float(ndtr(-math.sqrt(signals) / noise)), 0.0)
     rng = np.random.default_rng(20240315)
+    rows = min(rows, max(1, MOST_DRAWN // patches))
     wrong, block = 0.0, max(1, 4_000_000 // patches)
     for start in range(0, rows, block):
         count = min(block, rows - start)
