@@ -27,7 +27,7 @@ def test_json_and_frame(found):
 def test_report_writes_a_page_that_answers_first(found, tmp_path):
     page = found.report(tmp_path / "out").read_text(encoding="utf-8")
     assert "<script" not in page
-    assert page.index("What to do") < page.index("<svg") < page.index("Gains, in points")
+    assert page.index("What to do") < page.index("<svg") < page.index("Gains, in percentage")
     assert "pixels" not in page
     assert json.loads((tmp_path / "out/diagnosis.json").read_text())["name"] == "bumps"
     assert (tmp_path / "out/scores.csv").read_text().startswith("model,labels")

@@ -352,7 +352,8 @@ def _words(
         )
     elif not judged.learned:
         headline = "cannot tell: no model does better than the best constant answer"
-        action = "Check the labels, or label more rows."
+        more = "rows of more groups" if bench.how.by_group else "more rows"
+        action = f"Check the labels, or label {more}."
     else:
         headline = (
             f"cannot tell: the differences are within the error ({at_top(judged.arm)} {metric} "
@@ -379,8 +380,8 @@ def _notes(bench: Bench, judged: Judgement, done: int, simple: str) -> list[Note
         out.append(Note("budget", "info", words))
     if not done:
         out.append(Note("missing-models", "warning", "the budget ended before a comparison"))
-    if bench.sizes.top < len(bench.data) - bench.sizes.test - bench.sizes.check - 1:
-        words = f"samples end at {bench.sizes.top} of {len(bench.data)} rows"
+    if bench.sizes.top == s.most_labels and bench.reserve > 1.0:
+        words = f"networks learn from at most {bench.sizes.top} of {len(bench.data)} rows"
         out.append(Note("labels", "info", f"{words}; gains may differ with more labels"))
     if bench.ceiling:
         model, labels, score = bench.ceiling
@@ -422,7 +423,7 @@ def _leak(bench: Bench) -> tuple[Note, ...]:
             words = (
                 f"rows of a group resemble each other: split at random, {model} score "
                 f"{percent(float(np.mean(at_random)))}, split by group "
-                f"{percent(float(by_group.mean()))}"
+                f"{percent(float(by_group.mean()))}; the verdict splits by group"
             )
             return (Note("group-leak", "warning", words),)
     return ()

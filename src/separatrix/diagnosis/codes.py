@@ -70,7 +70,7 @@ CODES: dict[str, Code] = {
     ),
     "index-column": Code("A first or last column counts the rows.", "It was left out.", "Nothing."),
     "labels": Code(
-        "The largest sample has fewer labels than the data.",
+        "The budget limits how many labels networks learn from.",
         "Gains may differ with more labels.",
         "A longer budget tries more labels (8 minutes: four times as many).",
     ),

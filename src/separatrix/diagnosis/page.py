@@ -134,7 +134,7 @@ def tables(found: Diagnosis) -> list[dict[str, Any]]:
     sizes = [f"at {n} labels" for n in found.about["labels"]]
     return [
         {
-            "title": "Gains, in points of a hundred",
+            "title": "Gains, in percentage points",
             "columns": ["gain", "mean", *sizes],
             "rows": compared,
         },
@@ -152,7 +152,7 @@ def tables(found: Diagnosis) -> list[dict[str, Any]]:
 
 
 def points(interval: Interval | None) -> str:
-    """An interval in points of a hundred.
+    """An interval in percentage points.
 
     >>> points(Interval(0.031, 0.02, 0.0421, 0.95, "", 6))
     '3.1 [2.0, 4.2]'
@@ -221,8 +221,8 @@ def method(found: Diagnosis) -> str:
         f"effort for every connectivity, and it is tested on {about['tested']} other rows. "
         f"Locality pays where a windowed network beats its scrambled self ({about['sure']:.0%} "
         f"level) and every model that is blind to the arrangement ({about['beats']:.0%} level, "
-        f"one-sided), by at least {100 * about['margin']:g} points. Intervals: {METHOD}. Verdicts "
-        f"hold for networks like these. {about['trials']} trainings took "
+        f"one-sided), by at least the margin of {100 * about['margin']:g} %. Intervals: "
+        f"{METHOD}. Verdicts hold for networks like these. {about['trials']} trainings took "
         f"{human_seconds(about['seconds'])}."
     )
 
