@@ -14,6 +14,8 @@ from separatrix.studies.pattern_search.trials import (
     order_trials,
     work_of,
 )
+from separatrix.studies.pattern_search.verdicts import ORDERS_CHANCE, ScaledShare, lucky
+from separatrix.theory.patterns import log_window
 
 TINY = PatternSearchSettings(
     sizes=(6, 8), samples=300, repeats=2, learner_sizes=(6, 8), most_samples=1024
@@ -65,6 +67,16 @@ def test_every_order_is_another_one():
     assert len({trial.seed for trial in hidden}) == TINY.orders.count
     assert all(trial.task.hidden for trial in hidden)
     assert not any(trial.task.hidden for trial in ordered)
+
+
+def test_there_are_enough_orders_to_decide_on_their_luck():
+    for scale in ("laptop", "full"):
+        orders = find_study("pattern-search").settings(scale).orders
+        largest = orders.sizes[-1]
+        expected = orders.count * lucky(largest, log_window(largest))
+        share = ScaledShare(round(expected), orders.count, orders.count / expected)
+        interval = share.interval(ORDERS_CHANCE.level)
+        assert 0.6 < interval.low < interval.high < 1.6  # the margin is a factor of 2
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,9 @@ def notes(s: PatternSearchSettings) -> tuple[Note, ...]:
             f"{part.rate:g}, {part.batch} fresh rows a step and at most {part.steps} steps. An "
             "order drawn at random after an unknown one is again uniform, so every network hides "
             "the bits by an order of its own. The recipe was not tuned, but the quick scale's "
-            "orders and steps were raised from 384 and 150 after a look at seed 41; controls on "
-            "ordered bits say whether it learns.",
+            "orders and steps were raised from 384 and 150 after a look at seed 41, and the orders "
+            "of the laptop and the full scale after the chance of a decision had been computed; "
+            "controls on ordered bits say whether it learns.",
         ),
         Note(
             "queries",
