@@ -98,6 +98,7 @@ class CifarSettings(Settings, of="cifar"):
 
 SCALES = at_scales(
     CifarSettings(),
+    quick={"depths": (2,), "cnn_widths": (8,), "fcn_widths": (4, 64), "control": False},
     laptop={
         "depths": (2, 4, 6),
         "cnn_widths": (2, 4, 8),  # of 16 filters, CIFAR-10 takes a core a quarter of an hour

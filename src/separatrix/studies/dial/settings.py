@@ -183,7 +183,12 @@ class DialSettings(Settings, of="dial"):
 
 SCALES = at_scales(
     DialSettings(),
-    quick={"sources": ("embedded-digits",)},
+    quick={
+        "sources": ("embedded-digits",),
+        "depths": (1,),
+        "rates": (0.003, 0.01),
+        "tune_seeds": 2,
+    },
     laptop={
         "sources": ("embedded-digits", "embedded-photographs"),
         "whole_map": True,

@@ -126,6 +126,14 @@ class DigitsSettings(Settings, of="digits"):
 
 SCALES = at_scales(
     DigitsSettings(),
+    quick={
+        "digits": (5, 9),
+        "seeds": 3,
+        "filters": 16,
+        "sequences": 3072,
+        "test": 1024,
+        "times": 4,
+    },
     laptop={
         "digits": (3, 5, 9, 13, 19),
         "filters": 64,
