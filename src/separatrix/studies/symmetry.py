@@ -8,6 +8,7 @@ and the gradient jumps: at the full scale's sizes, gradient descent on the FCN w
 break its symmetry (a median gap of .2).
 """
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -185,6 +186,17 @@ def equivariance_gaps(
         return _gaps(task, network, learner, samples, seeds, names, test)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _draw(task: Task, network: Network, samples: int, test: int, key: Any) -> Any:
+    """Training rows, test inputs and a start, in one program: operation by operation they would be
+    dozens.
+    """
+    truth = task.truth(named(key, "truth"))
+    rows = task.draw(named(key, "train"), samples, truth)
+    fresh = task.draw(named(key, "test"), test, truth).x
+    return rows.x, rows.y, fresh, network.init(named(key, "init"), task.shape)
+
+
 def _gaps(
     task: Task,
     network: Network,
@@ -198,14 +210,8 @@ def _gaps(
     train = trained_scores(network, learner, (patches, dimension))
     gaps: dict[str, list[float]] = {name: [] for name in names}
     for seed in seeds:
-        key = jax.random.key(seed)
-        truth = task.truth(named(key, "truth"))
-        drawn = task.draw(named(key, "train"), samples, truth)
-        fresh = task.draw(named(key, "test"), test, truth).x
-        start = network.init(named(key, "init"), task.shape)
-        x, y, fresh, start = jax.tree.map(
-            lambda leaf: jnp.asarray(leaf, jnp.float64), (drawn.x, drawn.y, fresh, start)
-        )
+        drawn = _draw(task, network, samples, test, jax.random.key(seed))
+        x, y, fresh, start = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), drawn)
         plain = train(start, x, y, fresh)
         for name in names:
             element = draw_element(
