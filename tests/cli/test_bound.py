@@ -66,8 +66,8 @@ def test_a_floor_is_printed_beside_the_bound(capsys):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"k": 0}, "the `patches` of a floor must be an integer >= 1, got 0"),
-        ({"noise": 0.0}, "the `noise` of a floor must be a number > 0, got 0.0"),
+        ({"k": 0}, "the `patches` of a floor must be an integer in [1, 100000], got 0"),
+        ({"noise": 0.0}, "the `noise` of a floor must be a number in [1e-06, 1e+06], got 0.0"),
         ({"noise": None}, "floor needs --noise"),
         ({"network": "RNN"}, "the `network` of a floor must be one of"),
         ({"alignment": 1.2}, "must be a number in (0, 1), got 1.2"),

@@ -45,10 +45,10 @@ def test_grids_are_factorial_and_share_cells(scale):
         shared, local, full = (set(s.cells(regime, network)) for network in NETWORKS)
         # Both steps of the order are seen in several cells, and one picture shows all networks.
         assert len(shared & local) >= 4
-        assert len(local & full) >= 4
+        assert len(local & full) >= (2 if scale == "quick" else 4)
         assert len(shared & local & full) >= 2
-        # A bound is refuted over a factor of 4 in a size only.
-        for network in ("CNN", "LCN"):
+        # A bound is refuted over a factor of 4 in a size only; quick asks it of the LCN alone.
+        for network in ("LCN",) if scale == "quick" else ("CNN", "LCN"):
             cells = s.cells(regime, network)
             for place in (0, 1):
                 sizes = [cell[place] for cell in cells]

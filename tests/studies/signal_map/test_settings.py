@@ -9,10 +9,10 @@ from separatrix.studies.signal_map.settings import SCALES, MapRecipe, MapSetting
 @pytest.mark.parametrize(
     "changes, sentence",
     [
-        ({"fields": (1, 9)}, "the `fields` of signal-map must be an integer in [1, 8], got 9"),
+        ({"fields": (1, 9)}, "the `fields` of signal-map must be an integer in [1, 6], got 9"),
         ({"groups": (1, 1)}, "the `groups` of signal-map must be at least two different numbers"),
         ({"tune": {"rates": (0.0,)}}, "the `rates` of signal-map.tune must be a number > 0, got"),
-        ({"noise": 3.0}, "the `margin` of signal-map must be such that the target"),
+        ({"noise": 4.0}, "the `margin` of signal-map must be such that the target"),
     ],
 )
 def test_impossible_settings_are_refused(changes, sentence):

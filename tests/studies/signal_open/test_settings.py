@@ -35,4 +35,4 @@ def test_algorithms_are_compared_where_the_cnn_and_the_fcn_are_measured():
     assert 10 in s.cells("plain", "FCN")
     assert 10 not in s.cells("plain", "LCN")
     assert s.cells("uneven", STARTS[0]) == []
-    assert s.cells("depth-two", "CNN") == [8]
+    assert s.cells("depth-two", "CNN") == [6]

@@ -166,8 +166,9 @@ def test_floors_grow_as_the_groups_do():
     ("change", "sentence"),
     [
         ({"network": "RNN"}, "must be one of 'CNN', 'LCN', 'FCN', got 'RNN'"),
-        ({"patches": 0}, "the `patches` of a floor must be an integer >= 1, got 0"),
-        ({"noise": 0.0}, "the `noise` of a floor must be a number > 0, got 0.0"),
+        ({"patches": 0}, "the `patches` of a floor must be an integer in [1, 100000], got 0"),
+        ({"noise": 1e300}, "the `noise` of a floor must be a number in [1e-06, 1e+06], got 1e+300"),
+        ({"noise": 0.0}, "the `noise` of a floor must be a number in [1e-06, 1e+06], got 0.0"),
         (
             {"alignment": 1.2},
             "the `alignment` of floor_samples must be a number in (0, 1), got 1.2",

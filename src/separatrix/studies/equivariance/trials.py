@@ -23,7 +23,7 @@ def audit(s: EquivarianceSettings, network: str, optimizer: str) -> dict[str, li
     """The equivariance gaps of a network with an optimizer, for every group, over independent
     draws.
 
-    >>> small = EquivarianceSettings(patches=3, dimension=2, samples=30, steps=5, draws=1)
+    >>> small = EquivarianceSettings(patches=3, dimension=2, samples=30, steps=5, draws=2)
     >>> audit(small, "FCN", "sgd")["orthogonal"][0] < 0.01
     True
     """

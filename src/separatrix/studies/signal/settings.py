@@ -39,7 +39,7 @@ class Search(Settings, of="signal.search"):
     """
 
     width: float = setting(default=0.2, low=0.02)
-    shared_trials: int = setting(default=96, low=8)
+    shared_trials: int = setting(default=48, low=8)
     trials: int = setting(default=48, low=8)
     full_trials: int = setting(default=40, low=8)
     few: int = setting(default=24, low=8)
@@ -80,15 +80,15 @@ class SignalSettings(Settings, of="signal"):
     algorithms.
 
     >>> len(SignalSettings().cells("root", "CNN"))
-    9
+    4
     """
 
     regimes: tuple[str, ...] = setting(default=("root",), among=REGIMES)
     targets: tuple[str, ...] = setting(default=("alignment",), among=TARGETS)
     thorough: tuple[str, ...] = setting(default=("root", "fixed"), among=REGIMES)
-    shared: Grid = Grid(dimensions=(12, 64, 256))
+    shared: Grid = Grid(patches=(6, 12), dimensions=(12, 64))
     local: Grid = Grid()
-    full: Grid = Grid(patches=(6, 12), dimensions=(6, 12))
+    full: Grid = Grid(patches=(6, 12), dimensions=(12,))
     full_work: float = setting(default=4.5e8, low=1)
     noise: float = setting(default=0.3, low=0, open_low=True)
     alignment: float = setting(default=0.8, low=0, open_low=True)
@@ -120,10 +120,33 @@ class SignalSettings(Settings, of="signal"):
                 "> 0: no learner can be asked to beat the network that knows the signal",
                 self.margin,
             )
+        self._check_reach()
         for regime in self.regimes if "risk" in self.targets else ():
             for grid in (self.shared, self.local, self.full):
                 for patches in grid.patches:
                     self._check_target(patches, self.sigma(regime, patches))
+
+    def _check_reach(self) -> None:
+        """Refuse an alignment that a network cannot reach in any of its cells: σ²D·a²/(1 − a²), the
+        floor's leading term, is above the largest size that searches try.
+        """
+        odds = self.alignment**2 / (1 - self.alignment**2)
+        for network, grid in zip(NETWORKS, (self.shared, self.local, self.full), strict=True):
+            unknown = {"CNN": lambda k, d: d, "LCN": lambda k, d: k * d}.get(
+                network, lambda k, d: k * (k * d - k + 1)
+            )
+            least = min(
+                self.sigma(regime, k) ** 2 * unknown(k, d) * odds
+                for regime in self.regimes
+                for k, d in grid.pairs()
+            )
+            if least > self.search.largest:
+                raise SeparatrixError(
+                    f"the alignment {self.alignment:g} takes the {network} at least about "
+                    f"{least:.3g} samples in every cell, and searches of signal end at "
+                    f"{self.search.largest}; choose a smaller `alignment` or a larger "
+                    "`search.largest`"
+                )
 
     def _check_target(self, patches: int, sigma: float) -> None:
         target = self.target(patches, sigma)

@@ -165,7 +165,7 @@ def signal_cells(s: SignalSettings) -> list[SignalCell]:
     """Every cell of the study.
 
     >>> len(signal_cells(SignalSettings()))
-    22
+    15
     """
     return [
         SignalCell(regime, network, *pair)
@@ -312,7 +312,7 @@ def descent_queries(
 
     >>> s = SignalSettings()
     >>> len(descent_queries(s, {cell: Choice(SignalRecipe(), {}) for cell in signal_cells(s)}))
-    22
+    15
     """
     out: dict[SearchKey, Query] = {}
     for cell, choice in tuned.items():
@@ -337,7 +337,7 @@ def two_step_queries(s: SignalSettings) -> dict[SearchKey, Query]:
     """The searches of the two-step algorithms for the CNN in every cell.
 
     >>> len(two_step_queries(SignalSettings(two_steps=True)))
-    18
+    8
     """
     out: dict[SearchKey, Query] = {}
     for cell in signal_cells(s) if s.two_steps else ():

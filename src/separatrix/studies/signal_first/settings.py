@@ -1,6 +1,6 @@
 """What the first experiment varies, at each scale."""
 
-from separatrix.studies.settings import Settings, at_scales
+from separatrix.studies.settings import Settings, at_scales, setting
 from separatrix.studies.signal.settings import Tuning
 
 
@@ -27,8 +27,8 @@ class SignalFirstSettings(Settings, of="signal-first"):
     samples: int = 1000
     bias: float = 0.5
     steps: int = 200
-    seeds: int = 12
-    tune: Tuning = Tuning(step=4.0, bias=0.15, moves=2, **equal_seeds(4))
+    seeds: int = setting(default=8, low=2)
+    tune: Tuning = Tuning(step=4.0, bias=0.15, moves=2, **equal_seeds(2))
     seed: int = 0
 
 

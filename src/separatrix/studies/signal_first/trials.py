@@ -61,7 +61,7 @@ def tuning_trials(s: SignalFirstSettings, name: str, recipe: SignalRecipe) -> li
     """The trials on which a recipe of a network is judged.
 
     >>> len(tuning_trials(SignalFirstSettings(), "FCN", SignalRecipe()))
-    4
+    2
     """
     return network_trials(s, name, recipe, tuning_seeds(s.tune, name, s.seed))
 
@@ -87,7 +87,7 @@ def tuning_sweeps(s: SignalFirstSettings) -> dict[str, Sweep]:
     """The first round of every network's tuning: the untuned recipe and its neighbours.
 
     >>> {name: len(sweep) for name, sweep in tuning_sweeps(SignalFirstSettings()).items()}
-    {'tuning CNN': 20, 'tuning LCN': 20, 'tuning FCN': 20}
+    {'tuning CNN': 10, 'tuning LCN': 10, 'tuning FCN': 10}
     """
     return {
         f"tuning {name}": Sweep(

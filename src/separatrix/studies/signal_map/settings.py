@@ -40,20 +40,20 @@ class MapTuning(Settings, of="signal-map.tune"):
     rates: tuple[float, ...] = setting(default=(1.0, 0.33, 3.0), low=0, open_low=True)
     norms: tuple[float, ...] = setting(default=(1.0,), low=0, open_low=True)
     factors: tuple[float, ...] = (1.0,)
-    seeds: int = 3
+    seeds: int = 2
 
 
 class MapSettings(Settings, of="signal-map"):
     """The cell of the task, the map over it, the target, the searches and the tuning.
 
     >>> MapSettings().spots()[0], len(MapSettings().spots())
-    (Spot(field=1, groups=1), 16)
+    (Spot(field=1, groups=1), 9)
     """
 
-    patches: int = 8
-    dimension: int = 8
-    fields: tuple[int, ...] = (1, 2, 4, 8)
-    groups: tuple[int, ...] = (1, 2, 4, 8)
+    patches: int = setting(default=6, low=2)
+    dimension: int = setting(default=12, low=1)
+    fields: tuple[int, ...] = (1, 2, 6)
+    groups: tuple[int, ...] = (1, 2, 6)
     noise: float = setting(default=0.3, low=0, open_low=True)
     bias: float = 0.5
     margin: float = setting(default=0.05, low=0, open_low=True)
@@ -61,7 +61,7 @@ class MapSettings(Settings, of="signal-map"):
     test: int = 1024
     largest: int = 8192
     width: float = 1.2
-    trials: int = 40
+    trials: int = 32
     round: int = 320
     tune: MapTuning = MapTuning()
     seed: int = 0
@@ -117,6 +117,7 @@ SCALES = at_scales(
     MapSettings(),
     laptop={
         "patches": 16,
+        "dimension": 8,
         "fields": (1, 2, 4, 8, 16),
         "groups": (1, 2, 4, 8, 16),
         "steps": 150,

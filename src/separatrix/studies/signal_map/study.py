@@ -108,7 +108,8 @@ def map_notes(s: MapSettings, searches: dict[Spot, SearchResult]) -> tuple[Note,
             "info",
             "While this study was built, quick runs with the default seed were looked at before "
             "these were settled: that a search begins at the rough threshold of its tuning, and "
-            "the number of trials and steps of the quick scale. The kinds and margins of its "
+            "the number of trials and steps of the quick scale. Its map was made smaller to save "
+            "time after seed 44. The kinds and margins of its "
             "claims were fixed on 2026-11-18, after full runs with earlier rules "
             "(evidence/history). Another --seed gives data that none of these has seen.",
         )

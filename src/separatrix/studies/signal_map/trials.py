@@ -247,8 +247,8 @@ def measure_map(
 def spot_query(s: MapSettings, spot: Spot, chosen: Choice[MapRecipe]) -> Query:
     """How the threshold of a place is searched.
 
-    >>> spot_query(MapSettings(), Spot(1, 8), Choice(MapRecipe(), {})).trial(8, 0).network.sharing
-    8
+    >>> spot_query(MapSettings(), Spot(1, 6), Choice(MapRecipe(), {})).trial(8, 0).network.sharing
+    6
     """
     return Query(
         lambda samples, seed: map_trial(s, spot, chosen.option, samples, seed),
