@@ -15,7 +15,7 @@ from separatrix.studies.stability.settings import StabilitySettings
         ({"rate": "1.5"}, "training diverges at the rate 1.5: .* take a rate below 1"),
         (
             {"sphere.patches": "5,40"},
-            "the `patches` of stability.sphere must be at most 30, half of the largest dimension",
+            "the `patches` of stability.sphere must be at most 16, half of the largest dimension",
         ),
         (
             {"sphere.samples": "0,5"},
@@ -31,10 +31,20 @@ from separatrix.studies.stability.settings import StabilitySettings
         ),
         (
             {"sphere.most_numbers": "10"},
-            "the `most_numbers` of stability.sphere must be at least 4200, the smallest n·d, got "
-            "10",
+            "the `most_numbers` of stability.sphere must be at least 456, the smallest n·d, got 10",
         ),
         ({"sphere.unshared": "7"}, "the `unshared` of stability.sphere must be among `patches`"),
+        (
+            {"sphere.long_samples": "50,50"},
+            "the `long_samples` of stability.sphere must be in rising order",
+        ),
+        (
+            {"mixing.views": "40,20"},
+            "the `views` of stability.mixing must be at least two numbers, in rising order",
+        ),
+        ({"mixing.views": "40"}, "the `views` of stability.mixing must be at least two numbers"),
+        ({"images.side": "2"}, "the `side` of stability.images must be an integer >= 3, got 2"),
+        ({"edge_distance": "2"}, "the `edge_distance` of stability must be .*0.5.*got 2"),
         ({"parts": "sphere,flta"}, "the `parts` of stability must be one of"),
     ],
 )

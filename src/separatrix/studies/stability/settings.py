@@ -42,8 +42,10 @@ class SphereSettings(Settings, of="stability.sphere"):
                 raise ParameterError(
                     self.owner, name, "at least one number, in rising order", sizes
                 )
-        if list(self.full_samples) != sorted(set(self.full_samples)):
-            raise ParameterError(self.owner, "full_samples", "in rising order", self.full_samples)
+        for name in ("full_samples", "long_samples"):
+            sizes = getattr(self, name)
+            if list(sizes) != sorted(set(sizes)):
+                raise ParameterError(self.owner, name, "in rising order", sizes)
         if not any(self.samples_of(d) and self.patches_of(d) for d in self.dimensions):
             allowed = f"at least {min(self.samples) * min(self.dimensions)}, the smallest n·d"
             raise ParameterError(self.owner, "most_numbers", allowed, self.most_numbers)
@@ -100,6 +102,11 @@ class MixingSettings(Settings, of="stability.mixing", written="mix"):
     steps: int = setting(default=2000, low=1)
     seeds: int = setting(default=4, low=1)
 
+    def check(self) -> None:
+        if len(self.views) < 2 or list(self.views) != sorted(set(self.views)):
+            allowed = "at least two numbers, in rising order"
+            raise ParameterError(self.owner, "views", allowed, self.views)
+
 
 class VocabularySettings(Settings, of="stability.vocabulary", written="word"):
     """Part `vocabulary`: three networks of about `parameters` parameters each."""
@@ -122,7 +129,7 @@ class ImagesSettings(Settings, of="stability.images", written="image"):
     """
 
     source: str = "auto"
-    side: int = setting(default=8, low=1)
+    side: int = setting(default=8, low=3)
     samples: int = setting(default=64, low=1)
     width: int = setting(default=32, low=1)
     steps: int = setting(default=1000, low=1)
@@ -158,7 +165,7 @@ class StabilitySettings(Settings, of="stability"):
 
     parts: tuple[str, ...] = setting(default=PARTS, among=PARTS)
     rate: float = setting(default=0.2, low=0, open_low=True)
-    edge_distance: float = setting(default=0.05, low=0, open_low=True)
+    edge_distance: float = setting(default=0.05, low=0, open_low=True, high=0.5)
     noise: float = setting(default=1.0, low=0)
     clip: float = setting(default=0.0, low=0)
     test: int = setting(default=512, low=1)
@@ -187,14 +194,20 @@ class StabilitySettings(Settings, of="stability"):
 
 SCALES = at_scales(
     StabilitySettings(),
-    # Compiling a program takes as long as ten to thirty of these runs: few programs, more seeds.
+    # Compiling a program takes as long as thirty to a hundred of these runs, so few programs and
+    # many seeds: the larger patch is too wide for the smaller dimension, all n fit one frame of 128
+    # rows, and every run is light enough for XLA's faster compilation.
     quick={
         "parts": ("sphere", "flat", "geometry"),
         "sphere": {
+            "dimensions": (12, 32),
+            "patches": (3, 12),
+            "samples": (38, 46, 56, 69, 85, 104, 128),
             "unshared": (),
             "unit_norm": (),
-            "full_samples": (64, 90, 128, 180, 256, 360, 512),
-            "full_seeds": 4,
+            "full_seeds": 12,
+            "width": 32,
+            "seeds": 5,
         },
     },
     laptop={

@@ -29,6 +29,7 @@ EDGE = (
 )
 INTERPOLATED = 0.1  # of the noise energy: a training MSE below counts as interpolation
 ONSET = 0.5  # of the noise energy: the gap that defines n*
+ENOUGH = 3.0  # parameters per sample; a full network with fewer cannot fit all of the noise
 
 CONSTANT = Law("1", "1", lambda design: np.ones_like(design["d"]))
 RATE = Law(
@@ -46,7 +47,8 @@ FCN_FAILS = Claim(
     "risk plus noise energy minus training MSE) does not fall with the number n of samples, at any "
     "dimension d.",
     "Liang et al., abstract; Neural Shattering (arXiv 2506.20779)",
-    f"{EDGE}; inputs uniform on the sphere",
+    f"{EDGE}; inputs uniform on the sphere; at least {ENOUGH:g} parameters per sample, so that the "
+    "network can fit the noise",
     LowerBound("the FCN's gap", CONSTANT, ("n",), group="d"),
 )
 GENERALIZES = Claim(
@@ -63,7 +65,7 @@ DECIDES = Claim(
     "On the sphere, the receptive field decides: at fixed n and d the gap of a shared local "
     "network grows with m, and at fixed m and n it does not grow with d.",
     "Liang et al., abstract: the rate is n^(-1/6 + O(m/d)), bypassing the ambient dimension",
-    f"{EDGE}; steps in m from cells that do not interpolate",
+    f"{EDGE}; steps in m of which one end generalizes (gap below half of the noise energy)",
     Together(
         (
             ("in m", Trend("the shared network's gap", "m", "rising", 1.0)),
@@ -133,6 +135,11 @@ class GapCell(NamedTuple):
     log_noise: float
     interpolates: bool
     runs: int
+
+    @property
+    def generalizes(self) -> bool:
+        """Whether the gap is below half of the noise energy."""
+        return self.log_gap < self.log_noise + math.log(ONSET)
 
     def as_cell(self) -> Cell:
         """As an observation for regression over n, d and m."""
@@ -229,8 +236,14 @@ def judge_fcn_fails(s: StabilitySettings, rows: Rows) -> Finding:
     >>> judge_fcn_fails(StabilitySettings(), {}).verdict
     'not measured'
     """
-    cells = gap_cells(s, rows, "FCN")
-    return judge(FCN_FAILS, [c.as_cell() for c in cells], reason=_left_out(s, rows, "FCN"))
+    cells, small = [], []
+    for c in gap_cells(s, rows, "FCN"):
+        parameters = s.sphere.width * (c.cell.number + 2) + 1
+        (cells if parameters >= ENOUGH * c.cell.samples else small).append(c)
+    words = ", ".join(f"n = {c.cell.samples} at d = {c.cell.number}" for c in small)
+    words = f"left out, fewer than {ENOUGH:g} parameters per sample: {words}" if small else ""
+    words = "; ".join(filter(None, (words, _left_out(s, rows, "FCN"))))
+    return judge(FCN_FAILS, [c.as_cell() for c in cells], reason=words)
 
 
 def judge_generalizes(s: StabilitySettings, rows: Rows) -> Finding:
@@ -274,7 +287,8 @@ def judge_decides(s: StabilitySettings, rows: Rows) -> Finding:
         key=lambda c: (c.cell.number, c.cell.samples),
     ):
         for less, more in itertools.pairwise(group):
-            if less.interpolates:
+            # Where neither end generalizes both gaps are at their ceiling, the noise and more.
+            if not (less.generalizes or more.generalizes):
                 saturated += 1
                 continue
             name = f"m = {less.cell.patch} to {more.cell.patch}, n = {n}, d = {d}"
@@ -282,8 +296,8 @@ def judge_decides(s: StabilitySettings, rows: Rows) -> Finding:
                 more.log_gap - less.log_gap, math.hypot(less.error, more.error), less.freedom
             )
     evidence = {"in m": steps or None, "in d": _grouped(cells, "d") or None}
-    steps_in_m = "step in m that starts" if saturated == 1 else "steps in m that start"
-    words = f"left out: {saturated} {steps_in_m} where the network interpolates"
+    count = "1 step" if saturated == 1 else f"{saturated} steps"
+    words = f"left out, as neither end generalizes: {count} in m"
     words = "; ".join(filter(None, (words if saturated else "", _left_out(s, rows))))
     return judge(DECIDES, evidence, reason=words)
 
@@ -427,7 +441,7 @@ def judge_couples(s: StabilitySettings, rows: Rows) -> Finding:
     }
     inside = _paired(word["CNN"], word["LCN"], "coupling.inside")
     rank = _paired(word["CNN"], word["LCN"], "coupling.rank")
-    active: dict[str, Estimate | None] = {}
+    pairs = {}
     for cell, members in rows.items():
         if cell.part == "sphere" and cell.network == "LCN":
             pair = _paired(
@@ -436,8 +450,8 @@ def judge_couples(s: StabilitySettings, rows: Rows) -> Finding:
                 "activation.weighted",
             )
             if pair is not None:
-                name = f"m = {cell.patch}, n = {cell.samples}, d = {cell.number}"
-                active[name] = PairedDifference(*pair)
+                pairs[f"m = {cell.patch}, n = {cell.samples}, d = {cell.number}"] = pair
+    active = _pooled_differences(pairs)
     evidence = {
         "subspace": None if inside is None else {"vocabulary": PairedDifference(*inside)},
         "rank": None if rank is None else {"vocabulary": RatioOf(*rank, paired=True)},
@@ -456,6 +470,27 @@ def judge_couples(s: StabilitySettings, rows: Rows) -> Finding:
             f"sphere.unshared={max(s.sphere.patches)}`"
         )
     return judge(COUPLES, evidence, reason=words)
+
+
+def _pooled_differences(
+    pairs: dict[str, tuple[tuple[float, ...], tuple[float, ...]]],
+) -> dict[str, Estimate | None]:
+    """The mean difference of each cell's pairs. As for gaps, its error is the larger of its own and
+    of the spread that all cells share: the few seeds of a cell by themselves would decide nothing.
+    """
+    differences = {name: np.subtract(*pair) for name, pair in pairs.items()}
+    freedom = sum(len(values) - 1 for values in differences.values())
+    squares = sum(float(v.var(ddof=1)) * (len(v) - 1) for v in differences.values())
+    return {
+        name: Known(
+            float(v.mean()),
+            math.sqrt(max(float(v.var(ddof=1)), squares / freedom, 1e-12) / len(v)),
+            float(freedom),
+            len(v),
+            "pooled spread over seeds",
+        )
+        for name, v in differences.items()
+    }
 
 
 def _paired(
