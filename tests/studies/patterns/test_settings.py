@@ -15,6 +15,10 @@ from separatrix.studies.patterns.trials import all_cases
         ({"certificate.bits": "4,6,40"}, "an integer in [2, 12], got 40"),
         ({"certificate_windows": "2,2,9"}, "an integer in [1, 8], got 9"),
         ({"seeds": "1"}, "an integer >= 2, got 1"),
+        ({"adam_rates": "0.1,-1"}, "a number > 0, got -1.0"),
+        ({"ceiling": "0"}, "a number > 0, got 0.0"),
+        ({"delta": "2"}, "a number in (0, 1], got 2.0"),
+        ({"probability": "1.5"}, "a number in (0, 1], got 1.5"),
     ],
 )
 def test_bad_settings_get_one_sentence(changes, words):

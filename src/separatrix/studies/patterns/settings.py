@@ -61,13 +61,13 @@ class LearningSettings(Settings, of="patterns.learning", written=""):
     target: float = setting(default=0.05, low=0, high=0.5, open_low=True)
     test: int = setting(default=1024, low=1)
     times: int = setting(default=40, low=1)
-    adam_rates: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3)
-    sgd_rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    adam_rates: tuple[float, ...] = setting(default=(0.01, 0.03, 0.1, 0.3), low=0, open_low=True)
+    sgd_rates: tuple[float, ...] = setting(default=(0.1, 0.3, 1.0, 3.0), low=0, open_low=True)
     variants: tuple[str, ...] = ("hidden", "biased", "signs")
     variant_sizes: tuple[int, ...] = (16,)
-    probability: float = 0.7
+    probability: float = setting(default=0.7, low=0, high=1, open_low=True)
     finite_size: int = 16
-    finite_samples: tuple[int, ...] = ()
+    finite_samples: tuple[int, ...] = setting(default=(), low=1)
 
     def check(self) -> None:
         _equally_many(self, "sizes", ("full_steps", "window_steps"))
@@ -92,9 +92,10 @@ class PatternsSettings(Settings, of="patterns"):
     """
 
     certificate: CertificateSettings = CertificateSettings()
-    ceiling: float = 1.0
-    delta: float = 0.05
-    work_limit: float = 1e15  # operations: about a day of one processor core
+    ceiling: float = setting(default=1.0, low=0, open_low=True)
+    delta: float = setting(default=0.05, low=0, high=1, open_low=True)
+    # Operations: about a day of one processor core
+    work_limit: float = setting(default=1e15, low=0, open_low=True)
     gradient: GradientSettings = GradientSettings()
     learning: LearningSettings = LearningSettings()
     seed: int = 0
@@ -102,6 +103,14 @@ class PatternsSettings(Settings, of="patterns"):
 
 SCALES = at_scales(
     PatternsSettings(),
+    quick={
+        "learning": {
+            "sizes": (8, 12, 32),
+            "adam_rates": (0.01, 0.03),
+            "variants": ("hidden", "signs"),
+            "variant_sizes": (32,),
+        },
+    },
     laptop={
         "certificate": {
             "bits": (4, 5, 6, 8, 8),
