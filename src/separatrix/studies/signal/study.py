@@ -158,8 +158,9 @@ def signal_notes(s: SignalSettings, searches: t.Searches, tuned: f.Tuned) -> tup
         "The grids and the trials of "
         "the quick scale were chosen on seed 44 for few programs and seconds, and for the order, "
         "the floors and an upper bound: three plans with "
-        "k of 3 to 12 left both upper bounds undecided there, and the cells of the LCN that an "
-        "earlier choice on seed 41 had found (checked on 42 and 43) were kept. "
+        "k of 3 to 12 left both upper bounds undecided there, one of which was also run on seed "
+        "45; the cells of the LCN that an earlier choice on seed 41 had found were kept. Seeds 45 "
+        "and 46 checked the choice: both support the order, the floors and `lahoti.lcn-upper`. "
         "The grids and trials of the laptop scale were chosen after seed 301, on whose "
         "smaller grids no growth could be decided. Other seeds are held out.",
     }
