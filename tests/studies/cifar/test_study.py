@@ -21,6 +21,7 @@ def test_a_tiny_run():
         "test": "50",
         "times": "1",
         "batch": "256",
+        "control": "true",
     }
     s = find_study("cifar").settings("quick", 0, changes)
     plain = json.loads(
