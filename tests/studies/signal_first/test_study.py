@@ -80,8 +80,8 @@ def test_a_plan_has_the_first_round_of_the_tuning():
     settings = STUDY.settings("quick", 0)
     sizes = {name: len(sweep) for name, sweep in STUDY.sweeps(settings).items()}
     assert sizes == {
-        **{"tuning CNN": 20, "tuning LCN": 20, "tuning FCN": 20},
-        **{"CNN": 12, "LCN": 12, "FCN": 12},
+        **{"tuning CNN": 10, "tuning LCN": 10, "tuning FCN": 10},
+        **{"CNN": 8, "LCN": 8, "FCN": 8},
     }
     plain = STUDY.sweeps(settings.replace(tune={"moves": 0}))
     assert list(plain) == ["CNN", "LCN", "FCN"]

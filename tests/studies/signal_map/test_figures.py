@@ -19,7 +19,7 @@ def found_at(
 
 
 def test_the_map_marks_what_is_censored_and_missing():
-    s = MapSettings(fields=(1, 8), groups=(1, 8))
+    s = MapSettings(patches=8, fields=(1, 8), groups=(1, 8))
     figure = map_figure(
         s, found_at({(1, 1): 10.0, (8, 1): 50.0, (8, 8): 640.0}, {(1, 1): "left", (8, 8): "right"})
     )

@@ -7,6 +7,8 @@ from separatrix.studies.signal_map import verdicts as c
 from separatrix.studies.signal_map.settings import MapSettings, Spot
 from sharp_searches import sharp_search
 
+EIGHT = MapSettings(patches=8, fields=(1, 2, 4, 8), groups=(1, 2, 4, 8))
+
 
 def found_at(
     sizes: dict[tuple[int, int], float], censored: dict[tuple[int, int], str] | None = None
@@ -21,7 +23,7 @@ def grid(function) -> dict[tuple[int, int], float]:
 
 
 def test_growth_is_supported_refuted_or_undecided():
-    s = MapSettings()
+    s = EIGHT
     rising = found_at(grid(lambda r, g: 10.0 * r**2 * g**2))
     assert c.judge_growth(s, rising, c.SHARING, "groups").verdict == "supported"
     finding = c.judge_growth(s, rising, c.LOCALITY, "field")
@@ -40,7 +42,7 @@ def test_growth_is_supported_refuted_or_undecided():
 
 
 def test_a_network_that_did_not_train_is_not_a_large_threshold():
-    s = MapSettings()
+    s = EIGHT
     places = {(1, 1): 10.0, (1, 8): 80.0, (8, 8): 640.0}
     censored = found_at(places, {(8, 8): "right"})
     assert c.judge_parts(s, censored).verdict == "supported"  # at least so many are enough
@@ -53,7 +55,7 @@ def test_a_network_that_did_not_train_is_not_a_large_threshold():
 
 
 def test_parts_of_the_whole_factor():
-    s = MapSettings()
+    s = EIGHT
     finding = c.judge_parts(s, found_at({(1, 1): 10.0, (1, 8): 80.0, (8, 8): 640.0}))
     assert finding.verdict == "supported"
     sharing, locality, whole, share = finding.evidence

@@ -25,7 +25,8 @@ def test_censored_thresholds_are_drawn_as_bounds():
         {("plain", "CNN", 8): 5.0, ("plain", "LCN", 8): 50.0, ("plain", "FCN", 8): 900.0},
         never=("FCN",),
     )
-    (figure,) = variant_figures(OpenSettings(), found)
+    s = OpenSettings(start_patches=(8,))
+    (figure,) = variant_figures(s, found)
     roles = {(each.label, each.role): each for each in figure.series}
     assert roles["FCN", "bound"].x == ("plain",)
     assert roles["FCN", "measured"].y == (None,)  # the gap keeps its place among the categories
@@ -35,6 +36,6 @@ def test_censored_thresholds_are_drawn_as_bounds():
         each.label for each in ratio_figure(found, {cell[::2]: FLOOR for cell in found}).series
     }
     assert labels == {"LCN over CNN", "FCN over LCN", "no difference"}
-    starts = start_figure(OpenSettings(), found, {cell[::2]: FLOOR for cell in found})
+    starts = start_figure(s, found, {cell[::2]: FLOOR for cell in found})
     assert starts.series[0].label == "CNN"
     assert (starts.series[-1].role, starts.series[-1].y) == ("floor", (104.0,))
