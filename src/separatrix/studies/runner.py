@@ -97,7 +97,7 @@ def plan_jobs(run: list[Job], lab: Lab) -> dict[str, Plan]:
 
     >>> from separatrix.engine import Lab
     >>> plan_jobs(jobs(["signal-first"], "quick"), Lab())["signal-first"].trials
-    96
+    54
     """
     return {
         job.study.name: lab.plan(sum(job.study.sweeps(job.settings).values(), Sweep(())))
