@@ -76,7 +76,7 @@ def test_help_and_version_load_nothing_heavy(argv):
         ),
         (
             ["run", "signal-first", "--set", "seeds=0"],
-            "the `seeds` of a study must be an integer in [1, 500000], got 0",
+            "the `seeds` of signal-first must be an integer >= 2, got 0",
         ),
         (
             ["run", "signal-first", "--set", "noise=-1"],

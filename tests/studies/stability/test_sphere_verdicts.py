@@ -7,6 +7,7 @@ import pytest
 from made_up import S, row, several, sphere, spread
 
 from separatrix.studies.stability import sphere_verdicts as v
+from separatrix.studies.stability.coupling_verdicts import judge_couples
 from separatrix.studies.stability.trials import StabilityCell, at_edge
 
 
@@ -164,13 +165,13 @@ def coupled(inside, rank, active, seeds=6, wide=0.02):
 
 def test_coupling_needs_all_three_numbers():
     good = coupled((0.8, 0.4), (2.0, 4.0), (0.5, 0.3))
-    assert v.judge_couples(S, good).verdict == "supported"
-    assert v.judge_couples(S, coupled((0.8, 0.4), (2.0, 4.0), (0.3, 0.5))).verdict == "refuted"
-    assert v.judge_couples(S, coupled((0.8, 0.4), (4.0, 2.0), (0.5, 0.3))).verdict == "refuted"
+    assert judge_couples(S, good).verdict == "supported"
+    assert judge_couples(S, coupled((0.8, 0.4), (2.0, 4.0), (0.3, 0.5))).verdict == "refuted"
+    assert judge_couples(S, coupled((0.8, 0.4), (4.0, 2.0), (0.5, 0.3))).verdict == "refuted"
     vague = coupled((0.8, 0.79), (2.0, 4.0), (0.5, 0.3), wide=0.3)
-    assert v.judge_couples(S, vague).verdict == "undecided"
+    assert judge_couples(S, vague).verdict == "undecided"
     half = {cell: members for cell, members in good.items() if cell.part == "sphere"}
-    assert v.judge_couples(S, half).verdict == "undecided"  # two parts were not measured
+    assert judge_couples(S, half).verdict == "undecided"  # two parts were not measured
 
 
 def test_activation_is_decided_with_few_seeds_over_many_cells():
@@ -182,7 +183,7 @@ def test_activation_is_decided_with_few_seeds_over_many_cells():
             few[StabilityCell("sphere", name, d, 256, 10)] = several(
                 spread((0.5, 0.3)[place], 3, 10 * i + place, 0.02), "activation.weighted"
             )
-    assert v.judge_couples(S, few).verdict == "supported"
+    assert judge_couples(S, few).verdict == "supported"
 
 
 def test_full_networks_that_cannot_fit_the_noise_are_named_and_not_judged():

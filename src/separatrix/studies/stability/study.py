@@ -8,6 +8,7 @@ from separatrix.studies.cells import in_background
 from separatrix.studies.outcome import Outcome
 from separatrix.studies.stability import sphere_verdicts as sv
 from separatrix.studies.stability import verdicts as v
+from separatrix.studies.stability.coupling_verdicts import judge_couples
 from separatrix.studies.stability.figures import (
     bar_figures,
     patch_figures,
@@ -79,7 +80,7 @@ class StabilityStudy(Study[StabilitySettings]):
             sv.judge_unit_norm(s, rows),
             sv.judge_reaches(s, rows),
             sv.judge_onset(s, rows),
-            sv.judge_couples(s, rows),
+            judge_couples(s, rows),
             v.judge_flat(s, rows),
             v.judge_mixing(s, rows),
             v.judge_vocabulary(s, rows),

@@ -9,6 +9,7 @@ from separatrix.inference.estimates import Estimate, MeanOf, PairedDifference, R
 from separatrix.studies.claims import Claim, Finding, judge
 from separatrix.studies.kinds import Certificate, Comparison, Equivalence, Together, Trend
 from separatrix.studies.stability import sphere_verdicts as sphere
+from separatrix.studies.stability.coupling_verdicts import COUPLES
 from separatrix.studies.stability.settings import StabilitySettings
 from separatrix.studies.stability.sphere_verdicts import (
     EDGE,
@@ -101,6 +102,7 @@ LONG = Claim(
 
 CLAIMS = (
     *sphere.CLAIMS,
+    COUPLES,
     FLAT,
     MIXING,
     VOCABULARY,
