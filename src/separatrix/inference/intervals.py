@@ -51,14 +51,18 @@ class Interval:
         return f"{self:.4g}"
 
     def __format__(self, digits: str) -> str:
-        """The estimate and its bounds in a number's format.
+        """The estimate and its bounds in a number's format; the bounds alone where there is no
+        estimate.
 
         >>> f"{Interval(0.5, 0.41, 0.6, 0.95, 'wilson', 20):.3f}"
         '0.500 [0.410, 0.600]'
+        >>> f"{Interval(math.nan, 0.0, 0.6, 0.95, 'bounds', 20):.3f}"
+        '[0.000, 0.600]'
         """
         if not digits:
             return str(self)
-        return f"{self.estimate:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
+        bounds = f"[{self.low:{digits}}, {self.high:{digits}}]"
+        return bounds if math.isnan(self.estimate) else f"{self.estimate:{digits}} {bounds}"
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
