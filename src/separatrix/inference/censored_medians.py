@@ -156,7 +156,7 @@ def growth(
     1 [1, 1]
     >>> cut_off = Amounts.of([64] * 5, [float("inf")] * 5)
     >>> print(growth([(8, cell(16), cell(4)), (16, cut_off, cell(8))]))
-    nan [1, inf]
+    [1, inf]
     """
     logs = np.log([size for size, _, _ in points])
     spread = logs - logs.mean()

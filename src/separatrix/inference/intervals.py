@@ -6,6 +6,7 @@ deterministic: the same data give the same bounds.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
