@@ -89,9 +89,10 @@ def print_claims(claims: list[dict[str, Any]], every: bool = False) -> None:
     console = terminal()
     if every:
         table = plain_table("claim", "here", "kept", "evidence (shown: 95 % interval)")
-        table.columns[0].ratio = 1
-        for column in table.columns[1:3]:
-            column.no_wrap = True
+        claim, here, kept, _ = table.columns
+        claim.ratio, claim.min_width = 1, 26  # most ids fit a line
+        here.no_wrap = True
+        kept.max_width = len("supported at the")  # the rest wraps: a terminal may have 80 columns
         for row in summary_rows(claims):
             sentence = f"{row['statement']} ({row['id']})"
             if row["conditions"].startswith("outside"):
