@@ -30,10 +30,11 @@ def pack(evidence: Path) -> dict[str, Any]:
     present = {name: claim for name, (_, claim) in all_claims().items()}
     verdicts, ranks, figures = {}, {}, {}
     for folder in sorted(path.parent for path in evidence.glob("*/claims.json")):
-        run = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"][0]
+        runs = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"]
         shown = headlines(folder)
         for claim in json.loads((folder / "claims.json").read_text(encoding="utf-8")):
             name, study, scale = claim["id"], claim["study"], claim["scale"]
+            run = run_of(runs, study)
             rank = (
                 claim["verdict"] != "not measured",
                 by_present_rule(claim, present.get(name)),
@@ -62,6 +63,15 @@ def pack(evidence: Path) -> dict[str, Any]:
                 "scale": scale,
             }
     return {"version": 2, "verdicts": dict(sorted(verdicts.items())), "figures": figures}
+
+
+def run_of(runs: list[dict[str, Any]], study: str) -> dict[str, Any]:
+    """The run of a folder that ran most of a study's trials; the first one where none says it."""
+
+    def trials(run: dict[str, Any]) -> int:
+        return (run.get("studies") or {}).get(study, {}).get("trials_run", -1)
+
+    return max(runs, key=trials)
 
 
 def headlines(folder: Path) -> dict[str, dict[str, str]]:

@@ -82,7 +82,8 @@ def test_a_kept_report_says_what_its_claims_say(folder):
 
 @pytest.mark.parametrize("folder", WITH_ROWS, ids=lambda folder: folder.name)
 def test_kept_rows_give_the_kept_verdicts_tables_and_figures(folder):
-    rebuilt = rebuild(folder, RECOMPUTED)
+    own = {claim["study"] for claim in read_claims(folder)}
+    rebuilt = rebuild(folder, own if len(own) == 1 else RECOMPUTED)
     assert not rebuilt.verdicts.missing
     assert not rebuilt.verdicts.changed
     assert not rebuilt.different
