@@ -23,7 +23,7 @@ from separatrix.report.kept import NOTHING_KEPT
 from separatrix.report.latex import claims_table
 from separatrix.report.markdown import markdown_page
 from separatrix.report.read import RunFiles, read_run
-from separatrix.studies.kept_rows import kept_runs
+from separatrix.studies.kept_rows import columns_to_keep, kept_runs
 from separatrix.units import human_bytes
 
 MOST_ROWS = 20_000_000  # bytes of rows that are kept with the evidence of one run
@@ -131,14 +131,14 @@ def write_evidence(folder: str | os.PathLike[str], target: str | os.PathLike[str
 def _rows_to_keep(folder: Path) -> tuple[dict[Path, bytes], str]:
     """The files of rows to keep of a results folder, relative to it, and what a page says of them.
 
-    The parts of a ledger are packed into few.
+    The parts of a ledger are packed into few, without the traces that no conclusion reads.
     """
     rows: dict[Path, bytes] = {}
     for run in kept_runs(folder):
         place = run.relative_to(folder)
         with tempfile.TemporaryDirectory() as scratch:
             parts = [p for p in (run / "ledger").glob("part-*.parquet") if is_regular(p)]
-            for file in pack(parts, Path(scratch)):
+            for file in pack(parts, Path(scratch), columns_to_keep):
                 rows[place / "ledger" / file.name] = file.read_bytes()
         others = [run / "separatrix.json", *sorted((run / "calculations").glob("*.json"))]
         if (

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from separatrix.data import assume_available
 from separatrix.engine import Lab, Plan, Sweep
 from separatrix.engine.manifest import read_manifest
@@ -23,6 +25,24 @@ from separatrix.studies.replication import pool_claims, pool_studies, write_pool
 from separatrix.studies.runner import Job, jobs, make_outcomes, run_job
 
 ROWS = ("ledger", "calculations", "separatrix.json")  # what verdicts can be recomputed from
+# The traces that conclusions read, by type of task: half of the bytes of patterns are traces that
+# nothing reads. All traces of other tasks are kept.
+TRACES = {"PatternTask": ("step",), "SignalTask": ("step", "patch_alignment", "risk")}
+
+
+def columns_to_keep(rows: pa.Table) -> list[str]:
+    """The columns of rows from which verdicts, tables and figures can be recomputed.
+
+    >>> row = {"task.type": ["PatternTask"], "trace.step": [1], "trace.loss": [0.5]}
+    >>> columns_to_keep(pa.table(row))
+    ['task.type', 'trace.step']
+    """
+    names = list(rows.column_names)
+    types = rows["task.type"].unique().to_pylist() if "task.type" in names else [None]
+    if any(each not in TRACES for each in types):
+        return names
+    read = {f"trace.{name}" for each in types for name in TRACES[each]}
+    return [name for name in names if not name.startswith("trace.") or name in read]
 
 
 class MissingRows(SeparatrixError):

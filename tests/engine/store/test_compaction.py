@@ -241,10 +241,13 @@ def test_rows_that_are_kept_are_the_same_rows_in_one_tight_part(tmp_path):
     write_part(files[0].parent, pq.read_table(files[2]).slice(0, 5))  # rows of another part
     kept = tmp_path / "kept" / "ledger"
     kept.mkdir(parents=True)
+    (tmp_path / "slim").mkdir()
     (packed,) = pack(files[0].parent.glob("part-*.parquet"), kept)
     assert rows_in(tmp_path / "kept") == before
     assert packed.stat().st_size < sum(sizes) / 2
     assert rows_in(tmp_path / "run") == before
+    (slim,) = pack([packed], tmp_path / "slim", lambda rows: rows.column_names[:2])
+    assert pq.read_schema(slim).names == pq.read_schema(packed).names[:2]
     files[2].write_bytes(files[2].read_bytes()[:-200])
     with pytest.raises(DamagedPart):
         pack(files[0].parent.glob("part-*.parquet"), tmp_path / "kept" / "ledger")

@@ -10,7 +10,7 @@ trials have the same name.
 
 import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -101,12 +101,15 @@ def merge_parts(folder: Path, sources: list[Part]) -> Path:
     return target
 
 
-def pack(files: Iterable[Path], target: Path) -> list[Path]:
+def pack(
+    files: Iterable[Path], target: Path, wanted: Callable[[pa.Table], list[str]] | None = None
+) -> list[Path]:
     """Write the rows of parts as few parts, tightly compressed: one per set of columns.
 
     Args:
       files: the parts; they stay as they are.
       target: the folder of the new parts.
+      wanted: which columns of some rows are written; None for all.
 
     Returns:
       The new parts.
@@ -129,5 +132,7 @@ def pack(files: Iterable[Path], target: Path) -> list[Path]:
         table = pa.concat_tables([group for part in parts for group in read_groups(part)])
         if len(first := Index.of(parts).first_of_each()) < len(table):
             table = table.take(pa.array(first))
+        if wanted is not None:
+            table = table.select(wanted(table))
         out.append(write_part(target, table.combine_chunks(), level=TIGHT))
     return out
