@@ -105,7 +105,8 @@ def table_of(lines: Iterable[dict[str, Any]]) -> str:
             f"{counts['wrong']} | {share} | {seconds:.0f} |"
         )
 
-    for name in (*TRUTHS, *REALS):
+    # Of real data only those in the data folder are in REALS; others may have lines all the same.
+    for name in dict.fromkeys([*TRUTHS, *REALS, *(line["truth"] for line in lines)]):
         some = [line for line in lines if line["truth"] == name]
         if some:
             out.append(row(name, " or ".join(some[0]["right"]), some))
