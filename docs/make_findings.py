@@ -15,8 +15,8 @@ HEAD = ("theorem", "sentence", "verdict", "constant or effect", "conditions", "e
 # The figures that show most of a paper's question; where a newer run has others, its headline.
 SHOWN = {
     "malach": {"patterns": ("patterns-steps-adam.svg", "patterns-gradient-relu-gaussian.svg")},
-    "lahoti": {"signal": ("signal-fixed-k.svg",), "signal-map": ("signal-map-map.svg",)},
-    "liang": {"stability": ("stability-gap-n.svg", "stability-patch-elbow.svg")},
+    "lahoti": {"signal": ("signal-samples-root.svg",), "signal-map": ("signal-map-map.svg",)},
+    "liang": {"stability": ("stability-gap.svg", "stability-patch-elbow.svg")},
     "ours": {"dial": ("dial-map-cifar10.svg", "dial-decomposition-cifar10.svg")},
     "dial": {"dial": ("dial-map-cifar10.svg", "dial-labels-cifar10.svg")},
 }
@@ -184,7 +184,7 @@ def _row(claim: Any, kept: Any, paper: str) -> tuple[str, ...]:
         _where(claim, paper),
         plain(claim.statement),
         f'<span class="verdict {kept.verdict.split()[0]}">{kept.words}</span>',
-        constant(finding) or plain(kept.effect),
+        _number(finding, kept),
         _inside(finding),
         _run(kept.folder, kept.day, kept.commit),
     )
@@ -218,12 +218,86 @@ def answer(paper: str) -> str:
     for verdict in ("refuted", "supported", "undecided"):
         rows = [
             f"- **{verdict}** ([details](claims-{paper}.md#{claim.id})): {plain(claim.statement)}"
-            + (f" *{plain(kept.effect)}*" if kept.effect else "")
+            + _measured(claim, kept)
             for claim, kept in decided
             if kept.verdict == verdict
         ]
         out += ["\n".join(rows)] if rows else []
     return "\n\n".join(out)
+
+
+def _measured(claim: Any, kept: Any) -> str:
+    """The number behind a verdict, to follow its sentence."""
+    words = _number(kept_finding(claim, kept), kept)
+    return f" *{words}*" if words else ""
+
+
+def _number(finding: dict[str, Any], kept: Any) -> str:
+    """The constant of a bound, or else the first number with its name."""
+    if words := constant(finding):
+        return words
+    return f"{plain(finding['evidence'][0]['name'])}: {plain(kept.effect)}" if kept.effect else ""
+
+
+# Run by run.
+
+
+def runs(_: str | None = None) -> str:
+    """Every claim's verdict in every kept run by today's rules, and the full runs pooled."""
+    from separatrix.studies.epochs import by_present_rule
+    from separatrix.studies.registry import all_claims as registered
+
+    present = {name: claim for name, (_, claim) in registered().items()}
+    columns: dict[tuple[str, int], dict[str, str]] = {}
+    for file in sorted(EVIDENCE.glob("*/claims.json")):
+        for finding in json.loads(file.read_text(encoding="utf-8")):
+            name, seed = finding["id"], finding.get("seed")
+            if seed is not None and by_present_rule(finding, present.get(name)):
+                place = finding["scale"], seed
+                columns.setdefault(place, {})[name] = finding["verdict"]
+    order = sorted(columns, key=lambda place: (("quick", "laptop", "full").index(place[0]), place))
+    full = [columns[place] for place in order if place[0] == "full"]
+    heads = ("claim", *(f"{scale}, seed {seed}" for scale, seed in order), "full runs together")
+    rows = []
+    for name, claim in present.items():
+        own = [columns[place].get(name, "") for place in order]
+        if any(own):
+            words = [_verdict(verdict) for verdict in own]
+            seen = [column[name] for column in full if name in column]
+            link = f"[`{name}`](papers/claims-{claim.paper}.md#{name})"
+            rows.append((link, *words, _verdict(pooled(seen))))
+    return f"{_agreement(columns, order)}\n\n{table(heads, rows)}"
+
+
+def pooled(verdicts: list[str]) -> str:
+    """The verdict of several runs: unanimous, or undecided; empty without runs."""
+    measured = {verdict for verdict in verdicts if verdict != "not measured"}
+    if not measured:
+        return "not measured" if verdicts else ""
+    return measured.pop() if len(measured) == 1 else "undecided"
+
+
+def _verdict(verdict: str) -> str:
+    return f'<span class="verdict {verdict.split()[0]}">{verdict}</span>' if verdict else ""
+
+
+def _agreement(columns: dict[tuple[str, int], dict[str, str]], order: list[tuple[str, int]]) -> str:
+    """How often two runs that measured the same claim say the same, in one sentence."""
+    alike = contrary = shared = 0
+    for number, one in enumerate(order):
+        for other in order[number + 1 :]:
+            for name in columns[one].keys() & columns[other].keys():
+                pair = {columns[one][name], columns[other][name]}
+                if "not measured" not in pair:
+                    shared += 1
+                    alike += len(pair) == 1
+                    contrary += pair == {"supported", "refuted"}
+    if not shared:
+        return "One run only: nothing to compare yet."
+    return (
+        f"Of {shared} pairs of verdicts on one claim in two runs, {alike} are the same and "
+        f"{contrary} are contrary; in the others one run could not decide."
+    )
 
 
 def figures_of(folder: Path) -> dict[str, tuple[str, str]]:
@@ -296,4 +370,10 @@ def gallery(_: str | None = None) -> str:
     return "\n\n".join(out)
 
 
-PARTS = {"findings": findings, "answer": answer, "figures": figures, "gallery": gallery}
+PARTS = {
+    "findings": findings,
+    "runs": runs,
+    "answer": answer,
+    "figures": figures,
+    "gallery": gallery,
+}
