@@ -38,8 +38,8 @@ def columns_to_keep(rows: pa.Table) -> list[str]:
     ['task.type', 'trace.step']
     """
     names = list(rows.column_names)
-    types = rows["task.type"].unique().to_pylist() if "task.type" in names else [None]
-    if any(each not in TRACES for each in types):
+    types: list[Any] = rows["task.type"].unique().to_pylist() if "task.type" in names else []
+    if not types or any(each not in TRACES for each in types):
         return names
     read = {f"trace.{name}" for each in types for name in TRACES[each]}
     return [name for name in names if not name.startswith("trace.") or name in read]
