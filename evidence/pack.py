@@ -20,7 +20,7 @@ def pack(evidence: Path) -> dict[str, Any]:
 
     Where two runs decide one claim, or show one study, a measured verdict counts before none,
     today's rule before another one, the larger scale before the smaller one, and the newer run
-    before the older one.
+    before the older one. Where the last two contradict each other the claim is undecided.
     """
     from separatrix.report.content import effect
     from separatrix.studies import SCALES
@@ -28,7 +28,8 @@ def pack(evidence: Path) -> dict[str, Any]:
     from separatrix.studies.registry import all_claims
 
     present = {name: claim for name, (_, claim) in all_claims().items()}
-    verdicts, ranks, figures = {}, {}, {}
+    found: dict[str, list[tuple[Any, ...]]] = {}  # by claim: rank, what is kept, in any order
+    ranks, figures = {}, {}
     for folder in sorted(path.parent for path in evidence.glob("*/claims.json")):
         runs = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"]
         shown = headlines(folder)
@@ -41,13 +42,10 @@ def pack(evidence: Path) -> dict[str, Any]:
                 SCALES.index(scale),
                 run["started"],
             )
-            if study in shown and rank > ranks.get(("figure", study), ()):
-                ranks["figure", study] = rank
+            if study in shown and rank > ranks.get(study, ()):
+                ranks[study] = rank
                 figures[study] = shown[study] | {"scale": scale}
-            if rank < ranks.get(name, ()):
-                continue
-            ranks[name] = rank
-            verdicts[name] = {
+            kept = {
                 "statement": claim["statement"],
                 "verdict": claim["verdict"],
                 "reason": claim["reason"],
@@ -62,7 +60,23 @@ def pack(evidence: Path) -> dict[str, Any]:
                 "device": run["device"],
                 "scale": scale,
             }
-    return {"version": 2, "verdicts": dict(sorted(verdicts.items())), "figures": figures}
+            found.setdefault(name, []).append((rank, folder.name, kept))
+    verdicts = {name: agreed(entries) for name, entries in sorted(found.items())}
+    return {"version": 2, "verdicts": verdicts, "figures": figures}
+
+
+def agreed(entries: list[tuple[Any, ...]]) -> dict[str, str]:
+    """What is kept of a claim: of its best run, undecided if an equally good one contradicts it."""
+    rank, _, best = max(entries, key=lambda entry: entry[:2])
+    equal = [kept for other, _, kept in entries if other[:3] == rank[:3]]
+    places = {
+        verdict: ", ".join(kept["folder"] for kept in equal if kept["verdict"] == verdict)
+        for verdict in ("refuted", "supported")
+    }
+    if not all(places.values()):
+        return best
+    words = "; ".join(f"{verdict} in {names}" for verdict, names in places.items())
+    return best | {"verdict": "undecided", "reason": f"kept runs disagree: {words}"}
 
 
 def run_of(runs: list[dict[str, Any]], study: str) -> dict[str, Any]:

@@ -9,10 +9,31 @@ from separatrix.report.kept import KeptVerdict, contradict, kept_evidence, with_
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_package_has_the_verdicts_and_figures_of_evidence():
+def packer():
     spec = importlib.util.spec_from_file_location("pack", ROOT / "evidence" / "pack.py")
     pack = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pack)
+    return pack
+
+
+def test_equally_good_runs_that_contradict_each_other_leave_a_claim_undecided():
+    def entry(folder, verdict, scale, day):
+        kept = {"folder": folder, "verdict": verdict, "reason": "r"}
+        return (True, True, scale, day), folder, kept
+
+    agreed = packer().agreed
+    one, other = entry("a", "refuted", 1, "2"), entry("b", "supported", 1, "1")
+    for both in ([one, other], [other, one]):
+        found = agreed(both)
+        assert found["verdict"] == "undecided"
+        assert found["reason"] == "kept runs disagree: refuted in a; supported in b"
+    # A larger scale decides, and an open verdict contradicts nothing.
+    assert agreed([one, entry("c", "supported", 2, "0")])["verdict"] == "supported"
+    assert agreed([one, entry("c", "undecided", 1, "0")])["verdict"] == "refuted"
+
+
+def test_the_package_has_the_verdicts_and_figures_of_evidence():
+    pack = packer()
     kept = json.loads(pack.TARGET.read_text(encoding="utf-8"))
     assert kept == pack.pack(ROOT / "evidence"), "run `python evidence/pack.py`"
 
