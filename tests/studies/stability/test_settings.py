@@ -30,6 +30,10 @@ from separatrix.studies.stability.settings import StabilitySettings
             "the `full_samples` of stability.sphere must be in rising order",
         ),
         (
+            {"sphere.patches": "50", "sphere.dimensions": "40"},
+            "the `patches` of stability.sphere must be at most 20, half of the largest dimension",
+        ),
+        (
             {"sphere.most_numbers": "10"},
             "the `most_numbers` of stability.sphere must be at least 456, the smallest n·d, got 10",
         ),

@@ -46,14 +46,15 @@ class SphereSettings(Settings, of="stability.sphere"):
             sizes = getattr(self, name)
             if list(sizes) != sorted(set(sizes)):
                 raise ParameterError(self.owner, name, "in rising order", sizes)
-        if not any(self.samples_of(d) and self.patches_of(d) for d in self.dimensions):
-            allowed = f"at least {min(self.samples) * min(self.dimensions)}, the smallest n·d"
-            raise ParameterError(self.owner, "most_numbers", allowed, self.most_numbers)
         largest = max(self.dimensions)
         for patch in self.patches:
             if 2 * patch > largest:
                 allowed = f"at most {largest // 2}, half of the largest dimension {largest}"
                 raise ParameterError(self.owner, "patches", allowed, patch)
+        with_patches = [d for d in self.dimensions if self.patches_of(d)]
+        if not any(map(self.samples_of, with_patches)):
+            allowed = f"at least {min(self.samples) * min(with_patches)}, the smallest n·d"
+            raise ParameterError(self.owner, "most_numbers", allowed, self.most_numbers)
         for name in ("unshared", "unit_norm"):
             for patch in getattr(self, name):
                 if patch not in self.patches:
