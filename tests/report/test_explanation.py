@@ -52,6 +52,30 @@ def test_verdicts_of_a_run_and_of_kept_evidence(run_folder):
     assert len(explanation.plain()["verdicts"]) == 2
 
 
+@pytest.mark.parametrize(
+    "commands, shown",
+    [
+        (["separatrix run x --set a=1,2 --out r/y"], "separatrix run x --set a=1,2 --out r/y"),
+        (["separatrix run x", "separatrix run x --set a=1"], None),  # one changed nothing
+        (["separatrix run x --set a=1; rm -r ."], None),  # nobody's command but a stranger's
+    ],
+)
+def test_a_claim_that_only_changed_settings_measured_names_them(tmp_path, commands, shown):
+    for place, command in enumerate(commands):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        entry = {
+            "id": "malach.lemma6.exact",
+            "verdict": "supported",
+            "reason": "so",
+            "scale": "full",
+        }
+        entry |= {"statement": "h = f", "paper": "malach", "evidence": [], "command": command}
+        (folder / "claims.json").write_text(json.dumps([entry]))
+    found = explain("malach.lemma6.exact", tmp_path / "0", tmp_path)
+    assert found.command == (shown or "separatrix run pattern-readout --scale full")
+
+
 def test_the_newest_results_folder_that_has_the_claim_counts(run_folder, tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     run_folder.rename(tmp_path / "results" / "mine")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from separatrix.studies.epochs import by_present_rule, earlier_findings
 from separatrix.studies.registry import find_claim
 
 WIDTH = 96
+PLAIN_COMMAND = re.compile(r"separatrix (run|verify)( [\w.,=/-]+)+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +83,19 @@ class Explanation:
 
     @property
     def command(self) -> str:
-        """The command that decides the claim again."""
+        """The command that decides the claim again.
+
+        That of the last run at hand, where every run that measured it changed settings for it. A
+        folder may be a stranger's: only what is plainly a command of ours is shown.
+        """
+        measured = [
+            each.plain.get("command", "")
+            for each in self.verdicts
+            if each.plain["verdict"] != "not measured"
+        ]
+        changed = measured and all(" --set " in command for command in measured)
+        if changed and PLAIN_COMMAND.fullmatch(measured[-1]):
+            return measured[-1]
         return f"separatrix run {self.study} --scale full"
 
     def __str__(self) -> str:
