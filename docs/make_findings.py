@@ -1,5 +1,6 @@
 """The generated parts about findings: the dashboard, what was found of a paper, the gallery."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -243,61 +244,59 @@ def _number(finding: dict[str, Any], kept: Any) -> str:
 
 
 def runs(_: str | None = None) -> str:
-    """Every claim's verdict in every kept run by today's rules, and the full runs pooled."""
+    """Every claim's verdict in every kept run by today's rules, and the full runs pooled.
+
+    Runs with changed settings ask another question and are left out.
+    """
     from separatrix.studies.epochs import by_present_rule
     from separatrix.studies.registry import all_claims as registered
+    from separatrix.studies.replication import pool_studies
+    from separatrix.studies.settings import SCALES
 
     present = {name: claim for name, (_, claim) in registered().items()}
-    columns: dict[tuple[str, int], dict[str, str]] = {}
+    found: dict[tuple[int, int], dict[str, Any]] = {}  # by scale and seed
     for file in sorted(EVIDENCE.glob("*/claims.json")):
         for finding in json.loads(file.read_text(encoding="utf-8")):
-            name, seed = finding["id"], finding.get("seed")
-            if seed is None or " --set " in finding["command"]:  # another question
-                continue
-            if by_present_rule(finding, present.get(name)):
-                place = finding["scale"], seed
-                columns.setdefault(place, {})[name] = finding["verdict"]
-    order = sorted(columns, key=lambda place: (("quick", "laptop", "full").index(place[0]), place))
-    full = [columns[place] for place in order if place[0] == "full"]
-    heads = ("claim", *(f"{scale}, seed {seed}" for scale, seed in order), "full runs together")
+            name = finding["id"]
+            if " --set " not in finding["command"] and by_present_rule(finding, present.get(name)):
+                place = SCALES.index(finding["scale"]), finding["seed"]
+                found.setdefault(place, {})[name] = finding
+    columns = {place: found[place] for place in sorted(found)}
+    full = {
+        seed: list(findings.values())
+        for (scale, seed), findings in columns.items()
+        if SCALES[scale] == "full"
+    }
+    together = {claim["id"]: claim["verdict"] for claim in pool_studies(full)}
     rows = []
     for name, claim in present.items():
-        own = [columns[place].get(name, "") for place in order]
+        own = [findings.get(name, {}).get("verdict", "") for findings in columns.values()]
         if any(own):
-            words = [_verdict(verdict) for verdict in own]
-            seen = [column[name] for column in full if name in column]
             link = f"[`{name}`](papers/claims-{claim.paper}.md#{name})"
-            rows.append((link, *words, _verdict(pooled(seen))))
-    return f"{_agreement(columns, order)}\n\n{table(heads, rows)}"
-
-
-def pooled(verdicts: list[str]) -> str:
-    """The verdict of several runs: unanimous, or undecided; empty without runs."""
-    measured = {verdict for verdict in verdicts if verdict != "not measured"}
-    if not measured:
-        return "not measured" if verdicts else ""
-    return measured.pop() if len(measured) == 1 else "undecided"
+            rows.append((link, *map(_verdict, own), _verdict(together.get(name, ""))))
+    places = (f"{SCALES[scale]}, seed {seed}" for scale, seed in columns)
+    heads = ("claim", *places, "full runs together")
+    return f"{_agreement(list(columns.values()))}\n\n{table(heads, rows)}"
 
 
 def _verdict(verdict: str) -> str:
     return f'<span class="verdict {verdict.split()[0]}">{verdict}</span>' if verdict else ""
 
 
-def _agreement(columns: dict[tuple[str, int], dict[str, str]], order: list[tuple[str, int]]) -> str:
+def _agreement(columns: list[dict[str, Any]]) -> str:
     """How often two runs that measured the same claim say the same, in one sentence."""
-    alike = contrary = shared = 0
-    for number, one in enumerate(order):
-        for other in order[number + 1 :]:
-            for name in columns[one].keys() & columns[other].keys():
-                pair = {columns[one][name], columns[other][name]}
-                if "not measured" not in pair:
-                    shared += 1
-                    alike += len(pair) == 1
-                    contrary += pair == {"supported", "refuted"}
-    if not shared:
+    pairs = [
+        {one[name]["verdict"], other[name]["verdict"]}
+        for one, other in itertools.combinations(columns, 2)
+        for name in one.keys() & other.keys()
+    ]
+    pairs = [pair for pair in pairs if "not measured" not in pair]
+    if not pairs:
         return "One run only: nothing to compare yet."
+    alike = sum(len(pair) == 1 for pair in pairs)
+    contrary = pairs.count({"supported", "refuted"})
     return (
-        f"Of {shared} pairs of verdicts on one claim in two runs, {alike} are the same and "
+        f"Of {len(pairs)} pairs of verdicts on one claim in two runs, {alike} are the same and "
         f"{contrary} are contrary; in the others one run could not decide."
     )
 

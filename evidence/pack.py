@@ -19,8 +19,9 @@ def pack(evidence: Path) -> dict[str, Any]:
     """The content of the package's file.
 
     Where two runs decide one claim, or show one study, a measured verdict counts before none,
-    today's rule before another one, the larger scale before the smaller one, and the newer run
-    before the older one. Where the last two contradict each other the claim is undecided.
+    today's rule before another one, the settings of a scale before changed ones, the larger scale
+    before the smaller one, and the newer run before the older one. Where runs differ only in their
+    age and contradict each other, the claim is undecided.
     """
     from separatrix.report.content import effect
     from separatrix.studies import SCALES
@@ -39,6 +40,7 @@ def pack(evidence: Path) -> dict[str, Any]:
             rank = (
                 claim["verdict"] != "not measured",
                 by_present_rule(claim, present.get(name)),
+                " --set " not in claim["command"],
                 SCALES.index(scale),
                 run["started"],
             )
@@ -68,7 +70,7 @@ def pack(evidence: Path) -> dict[str, Any]:
 def agreed(entries: list[tuple[Any, ...]]) -> dict[str, str]:
     """What is kept of a claim: of its best run, undecided if an equally good one contradicts it."""
     rank, _, best = max(entries, key=lambda entry: entry[:2])
-    equal = [kept for other, _, kept in entries if other[:3] == rank[:3]]
+    equal = [kept for other, _, kept in entries if other[:-1] == rank[:-1]]
     places = {
         verdict: ", ".join(kept["folder"] for kept in equal if kept["verdict"] == verdict)
         for verdict in ("refuted", "supported")

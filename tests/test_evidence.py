@@ -21,7 +21,7 @@ EVIDENCE = Path(__file__).parents[1] / "evidence"
 FOLDERS = sorted(path.parent for path in EVIDENCE.glob("*/claims.json"))
 WITH_ROWS = [folder for folder in FOLDERS if kept_runs(folder)]
 # Studies whose conclusions take seconds; `separatrix verify --from evidence` does them all.
-RECOMPUTED = ("signal-first", "equivariance", "pattern-readout", "digits")
+RECOMPUTED = ("signal-first", "equivariance", "pattern-readout", "patterns", "digits")
 HISTORY = sorted((EVIDENCE / "history").glob("*/*.json"))
 
 

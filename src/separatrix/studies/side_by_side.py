@@ -209,9 +209,8 @@ def gpu_share(count: int, environment: dict[str, str]) -> str:
 def thread_share(count: int, available: int, environment: dict[str, str]) -> dict[str, str]:
     """How many threads NumPy's and SciPy's libraries may use in one of `count` processes.
 
-    Each library would start a thread for every core of the machine, and threads that wait for one
-    another spin: beside other busy processes on 16 cores, kernel ridge regression took tens of
-    times as long as alone on two.
+    Without this each library starts a thread for every core of the machine in every process. The
+    threads spin while they wait for one another, and slow all processes down.
 
     Args:
         count: how many processes share the machine.
